@@ -1,0 +1,2 @@
+//! The `streamgauge` command.
+fn main() {}
