@@ -1,1 +1,82 @@
-//! Placeholder.
+//! Typed records of serving measurements, and the bytes they are written in.
+//!
+//! This crate is what every other layer of Streamgauge speaks: plans, requests, observations,
+//! journals, run records and comparisons; the vocabularies they use; their canonical bytes and
+//! digests; and the rules that a document's own members must keep.
+//!
+//! It does no I/O, reads no clock, and computes nothing from samples: quantiles, gates and the
+//! rules that need them are in `streamgauge-metrics`.
+//!
+//! ```
+//! use streamgauge_schema::{Digest, Document, ReadError};
+//!
+//! // A document is read into types, and errors name the member.
+//! let error = Document::read(br#"{"schema_version": 1, "run_id": "a b"}"#).unwrap_err();
+//! assert!(matches!(&error, ReadError::Shape { path, .. } if path.to_string() == "run_id"));
+//! assert!(error.to_string().contains("\"a b\" is not an identifier"));
+//!
+//! // Digests are taken over canonical bytes: sorted keys, shortest floats.
+//! let digest = Digest::of_value(&serde_json::json!({"b": 1.0, "a": []}))?;
+//! assert_eq!(digest, Digest::of(b"{\n  \"a\": [],\n  \"b\": 1.0\n}\n"));
+//! # Ok::<(), streamgauge_schema::CanonicalError>(())
+//! ```
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `plan`, `request`, `stream` | what goes into a measurement |
+//! | `observation`, `extraction`, `outcome`, `journal` | what comes out of it |
+//! | `record`, `comparison`, `document` | what is published |
+//! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
+//! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
+
+mod comparison;
+mod digest;
+mod document;
+mod error;
+mod extraction;
+mod journal;
+mod json;
+mod nullable;
+mod observation;
+mod outcome;
+mod path;
+mod plan;
+mod record;
+mod request;
+mod stream;
+mod text;
+mod timestamp;
+mod units;
+mod vocabulary;
+
+pub use comparison::{
+    CellComparison, Comparison, ComparisonSchema, MetricComparison, OrderedMap, Turnover,
+    TurnoverFailure, TurnoverFailureClass,
+};
+pub use digest::Digest;
+pub use document::{Document, read_typed};
+pub use error::{CanonicalError, ReadError, TextFault};
+pub use extraction::{ChoiceExtraction, Extraction, HttpExtraction, Text};
+pub use journal::{
+    EndReason, Failure, JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage,
+};
+pub use json::{Json, Layout, Position, digest_bytes, file_bytes};
+pub use observation::{Anomaly, AnomalyKind, Observation, StreamError, Usage};
+pub use outcome::{BodyKind, CaseOutcome, Completion, Ending, FailureClass, FailureStage};
+pub use path::{JsonPath, Segment};
+pub use plan::{
+    Instrumentation, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource, RequestSettings,
+    Target, Workload,
+};
+pub use record::{
+    Boundary, CacheState, Case, Condition, Counts, Deployment, Direction, Evidence, EvidenceMode,
+    InstrumentReport, Interval, IntervalBasis, LoadReport, Metric, MetricV1, Performance, Phase,
+    Role, RunRecord, RunRecordV1, RunRecordV2, RunStatus, Spread, TimeBasis, TokenAccounting,
+    TokenSource, Unit, Window, WindowName, Windows,
+};
+pub use request::Request;
+pub use stream::{Dialect, End, Head};
+pub use text::{Identifier, PublicText, SourceUrl};
+pub use timestamp::Timestamp;
+pub use units::Millis;
+pub use vocabulary::UnknownWord;

@@ -1,0 +1,111 @@
+//! Reading any published document, and writing it back byte for byte.
+
+use serde::de::DeserializeOwned;
+
+use crate::comparison::{Comparison, ComparisonSchema};
+use crate::error::{CanonicalError, ReadError};
+use crate::json::{Json, Layout, Position, file_bytes};
+use crate::path::JsonPath;
+use crate::record::{RunRecord, RunRecordV1, RunRecordV2};
+
+/// A published document, read and typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Document {
+    /// A comparison.
+    Comparison(Box<Comparison>),
+    /// A run record.
+    Run(RunRecord),
+}
+
+impl Document {
+    /// Reads a document from its bytes. Its kind and version stand in `schema` or
+    /// `schema_version`.
+    ///
+    /// # Errors
+    /// [`ReadError::NotJson`] and [`ReadError::UnknownKind`] when the bytes are none of our
+    /// documents; [`ReadError::Shape`] when they are one with a broken member.
+    pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
+        let tree: Json = read_json(bytes)?;
+        let version = [tree.member("schema"), tree.member("schema_version")];
+        match version {
+            [Some(schema), None] if schema.as_str() == Some(ComparisonSchema::V1.as_str()) => {
+                Ok(Self::Comparison(Box::new(read_typed(bytes)?)))
+            }
+            [None, Some(Json::Uint(1))] => {
+                Ok(Self::Run(RunRecord::V1(Box::new(read_typed::<RunRecordV1>(bytes)?))))
+            }
+            [None, Some(Json::Uint(2))] => {
+                Ok(Self::Run(RunRecord::V2(Box::new(read_typed::<RunRecordV2>(bytes)?))))
+            }
+            [Some(schema), _] => Err(ReadError::UnknownKind { found: describe("schema", schema) }),
+            [None, Some(version)] => {
+                Err(ReadError::UnknownKind { found: describe("schema_version", version) })
+            }
+            [None, None] => Err(ReadError::UnknownKind {
+                found: "neither \"schema\" nor \"schema_version\"".to_owned(),
+            }),
+        }
+    }
+
+    /// The bytes of the document's file, ending with a line feed.
+    ///
+    /// # Errors
+    /// When a number of the document is not finite.
+    pub fn file_bytes(&self) -> Result<Vec<u8>, CanonicalError> {
+        match self {
+            Self::Comparison(comparison) => file_bytes(comparison, Layout::AsGiven),
+            Self::Run(RunRecord::V1(record)) => file_bytes(record, Layout::Sorted),
+            Self::Run(RunRecord::V2(record)) => file_bytes(record, Layout::Sorted),
+        }
+    }
+
+    /// The bytes of the file that `original` was read from: as [`Self::file_bytes`], but without
+    /// the final line feed where `original` has none.
+    ///
+    /// # Errors
+    /// When a number of the document is not finite.
+    pub fn file_bytes_like(&self, original: &[u8]) -> Result<Vec<u8>, CanonicalError> {
+        let mut bytes = self.file_bytes()?;
+        if !original.ends_with(b"\n") {
+            bytes.pop();
+        }
+        Ok(bytes)
+    }
+}
+
+fn describe(member: &str, value: &Json) -> String {
+    let value = serde_json::to_string(value).unwrap_or_default();
+    let shown: String = value.chars().take(60).collect();
+    format!("\"{member}\" is {shown}")
+}
+
+fn read_json(bytes: &[u8]) -> Result<Json, ReadError> {
+    serde_json::from_slice(bytes).map_err(|error| ReadError::NotJson { message: error.to_string() })
+}
+
+/// Reads one JSON value of a known type, such as a plan or a line of a journal.
+///
+/// # Errors
+/// [`ReadError::NotJson`], or [`ReadError::Shape`] with the path and position of the broken member.
+pub fn read_typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = JsonPath::from_tracked(error.path());
+        let cause = error.into_inner();
+        if cause.is_data() {
+            let position = Position { line: cause.line(), column: cause.column() };
+            ReadError::Shape { path, position, message: without_position(&cause) }
+        } else {
+            ReadError::NotJson { message: cause.to_string() }
+        }
+    })?;
+    deserializer.end().map_err(|error| ReadError::NotJson { message: error.to_string() })?;
+    Ok(value)
+}
+
+/// serde_json's text without the position, which stands beside it.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let suffix = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&suffix).unwrap_or(&text).to_owned()
+}

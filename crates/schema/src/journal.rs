@@ -1,0 +1,133 @@
+//! The journal: one JSON line for the run's start, each request as it ends, and the run's end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::nullable::nullable;
+use crate::observation::Observation;
+use crate::outcome::{Completion, FailureClass};
+use crate::timestamp::Timestamp;
+use crate::vocabulary::closed_vocabulary;
+
+/// One line of `observations.jsonl`, as `{"header": …}`, `{"request": …}` or `{"trailer": …}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum JournalLine {
+    /// The first line.
+    Header(JournalHeader),
+    /// A request that has ended.
+    Request(Box<RequestLine>),
+    /// The last line of a run that was not cut off.
+    Trailer(JournalTrailer),
+}
+
+/// How a journal begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JournalHeader {
+    /// Version of this layout: 1.
+    pub journal_version: u32,
+    /// Digest of the plan that is carried out.
+    pub plan_sha256: Digest,
+    /// Start of the run, the zero of every `started_us`.
+    pub started_at: Timestamp,
+}
+
+/// One request that has ended. Exactly one line stands for each request that was sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RequestLine {
+    /// Warm-up or measured.
+    pub stage: Stage,
+    /// Place in its stage, from 0.
+    pub index: u64,
+    /// Digest of the prompt exactly as sent.
+    pub prompt_sha256: Digest,
+    /// The dataset's own name for it.
+    #[serde(deserialize_with = "nullable")]
+    pub dataset_id: Option<String>,
+    /// What became of it.
+    pub completion: Completion,
+    /// Why it did not succeed.
+    #[serde(deserialize_with = "nullable")]
+    pub failure: Option<Failure>,
+
+    /// When the load schedule wanted it, since the run's start; open loop only.
+    #[serde(deserialize_with = "nullable")]
+    pub scheduled_us: Option<u64>,
+    /// Immediately before the write of its first byte, since the run's start. Of a request that
+    /// was sent twice, the first attempt's.
+    pub started_us: u64,
+    /// Start of the last attempt, since the run's start.
+    pub last_attempt_started_us: u64,
+    /// Attempts made: 1, or 2 when a reused connection was found closed.
+    pub attempts: u32,
+    /// From `started` to the arrival of the response's head.
+    #[serde(deserialize_with = "nullable")]
+    pub headers_us: Option<u64>,
+    /// From `started` to the end.
+    pub elapsed_us: u64,
+
+    /// What setting up the connection took, before `started`; `None` on a reused connection.
+    #[serde(deserialize_with = "nullable")]
+    pub connect_us: Option<u64>,
+    /// Connections found closed before this request was handed to them.
+    pub stale_connections: u64,
+    /// For each read with a usable kernel stamp: read time minus the kernel's receive time.
+    /// `None` when the connection carried no stamps.
+    #[serde(deserialize_with = "nullable")]
+    pub observer_lag_us: Option<Vec<u64>>,
+    /// Kernel stamps that were not used: a lag below 0 or above one second.
+    pub unusable_stamps: u64,
+
+    /// What the response showed; `None` when no head of a response arrived.
+    #[serde(deserialize_with = "nullable")]
+    pub observation: Option<Observation>,
+}
+
+/// Why a request did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// The class.
+    pub class: FailureClass,
+    /// What happened, bounded and without control characters; private.
+    pub message: String,
+}
+
+/// How a journal ends when the run was not cut off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JournalTrailer {
+    /// Why the run ended.
+    pub reason: EndReason,
+    /// End of the run.
+    pub completed_at: Timestamp,
+    /// Request lines written.
+    pub lines: u64,
+}
+
+closed_vocabulary! {
+    /// Why a run ended.
+    EndReason {
+        /// Every declared request has ended.
+        Finished = "finished",
+        /// A signal stopped it.
+        Interrupted = "interrupted",
+    }
+}
+
+closed_vocabulary! {
+    /// The stage of a run that a request belongs to.
+    Stage {
+        /// It enters the figures.
+        Measured = "measured",
+        /// It came before and is left out.
+        Warmup = "warmup",
+    }
+}

@@ -1,0 +1,53 @@
+//! What goes into an observer: the API spoken, the head of a response, and how its body ended.
+
+use crate::vocabulary::closed_vocabulary;
+
+closed_vocabulary! {
+    /// The API that a client asked for; it decides how the events of a stream are read.
+    Dialect {
+        /// OpenAI chat completions, `/v1/chat/completions`.
+        OpenaiChat = "openai-chat",
+    }
+}
+
+/// The head of an HTTP response, as far as it matters for reading the body.
+///
+/// The default is what a bare saved stream is taken for: status 200 and an unknown type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The final status; interim responses (1xx) do not count.
+    pub status: u16,
+    /// `Content-Type`.
+    pub content_type: Option<String>,
+    /// `Content-Encoding`.
+    pub content_encoding: Option<String>,
+    /// `Retry-After`, in seconds or as a date.
+    pub retry_after: Option<String>,
+    /// `Date`, from which a dated `Retry-After` counts.
+    pub date: Option<String>,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self {
+            status: 200,
+            content_type: None,
+            content_encoding: None,
+            retry_after: None,
+            date: None,
+        }
+    }
+}
+
+/// How the body of a response ended, seen from the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The body ended as its framing promised.
+    Clean,
+    /// The connection closed before the body was whole.
+    Incomplete,
+    /// The connection was reset.
+    Reset,
+    /// A time limit cut the reading.
+    Timeout,
+}
