@@ -1,0 +1,295 @@
+//! What the server answers: a pure function of seed, prompt and token limits.
+//!
+//! One token is one word with the white space before it, so any number of leading tokens joins to sane text. The last
+//! user message may hold instructions, in any case of letters:
+//!
+//! - `begin with the marker M`: the answer begins with M and one space.
+//! - `repeat the word W N times` (or `exactly N times`): W, N times, with one space between.
+//! - `return JSON with fields {…}`: that JSON object, as it is written there.
+//!
+//! M and W are taken without quotes around them and without punctuation after them. Without the second or third the
+//! answer is seeded pseudo-words.
+
+use serde_json::value::RawValue;
+
+use crate::config::SimConfig;
+use crate::seeded::{Purpose, generator};
+use rand_core::Rng;
+
+/// No answer is longer, whatever is asked for.
+pub(crate) const MAX_ANSWER_TOKENS: u32 = 131_072;
+
+/// The part of a request that an answer depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    /// The text of the last user message.
+    pub(crate) instruction: String,
+    /// The contents of all messages, one after another.
+    pub(crate) text: String,
+}
+
+/// How long an answer may become.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Go on to the limit instead of ending where the answer would; without a limit it has no effect.
+    pub(crate) ignore_eos: bool,
+    /// Reasoning included; 1 to [`MAX_ANSWER_TOKENS`].
+    pub(crate) max_tokens: Option<u32>,
+}
+
+/// An answer, as tokens.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) content: Vec<String>,
+    pub(crate) finish: FinishReason,
+    pub(crate) reasoning: Vec<String>,
+}
+
+/// Why an answer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FinishReason {
+    Length,
+    Stop,
+}
+
+/// Composes the answer. An instructed answer that fits its limit exactly ends with `stop`; pseudo-words have no end of
+/// their own, so under a limit they end with `length`.
+pub(crate) fn compose(config: &SimConfig, prompt: &Prompt, limits: Limits) -> Answer {
+    let mut rng = generator(config.seed, Purpose::Answer, &prompt.text);
+    let limit = limits.max_tokens.unwrap_or(config.answer_tokens).min(MAX_ANSWER_TOKENS);
+    let reasoning_tokens = (f64::from(limit) * config.reasoning_ratio).round() as usize;
+    let mut reasoning = Vec::with_capacity(reasoning_tokens);
+    extend_with_words(&mut reasoning, reasoning_tokens, &mut rng);
+
+    let marker = marker(&prompt.instruction);
+    let body = repetition(&prompt.instruction).or_else(|| json_object(&prompt.instruction));
+    let instructed = body.is_some();
+    let endless = limits.max_tokens.is_some() && (limits.ignore_eos || !instructed);
+    let budget = match limits.max_tokens {
+        None if instructed => MAX_ANSWER_TOKENS,
+        _ => limit,
+    } as usize
+        - reasoning_tokens;
+
+    let mut content: Vec<String> = marker.into_iter().collect();
+    for token in body.into_iter().flatten() {
+        content.push(if content.len() == 1 && !token.starts_with(' ') {
+            format!(" {token}")
+        } else {
+            token
+        });
+    }
+    let cut = content.len() > budget;
+    content.truncate(budget);
+    if endless || !instructed {
+        extend_with_words(&mut content, budget, &mut rng);
+    }
+    let finish = if endless || cut { FinishReason::Length } else { FinishReason::Stop };
+    Answer { content, finish, reasoning }
+}
+
+/// The words after `phrase`, wherever it first occurs with at least one word after it.
+fn after<'a>(text: &'a str, phrase: &[&str]) -> Option<Vec<&'a str>> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let found = words.windows(phrase.len() + 1).position(|window| {
+        window.iter().zip(phrase).all(|(word, wanted)| word.eq_ignore_ascii_case(wanted))
+    })?;
+    Some(words[found + phrase.len()..].to_vec())
+}
+
+/// A word without quotes around it and punctuation after it; `None` if nothing is left.
+fn bare(word: &str) -> Option<&str> {
+    let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?']).trim_matches(['"', '\'', '`']);
+    (!word.is_empty()).then_some(word)
+}
+
+fn marker(instruction: &str) -> Option<String> {
+    let rest = after(instruction, &["begin", "with", "the", "marker"])?;
+    bare(rest.first()?).map(str::to_owned)
+}
+
+fn repetition(instruction: &str) -> Option<Vec<String>> {
+    let rest = after(instruction, &["repeat", "the", "word"])?;
+    let (word, count, times) = match rest[..] {
+        [word, exactly, count, times, ..] if exactly.eq_ignore_ascii_case("exactly") => {
+            (word, count, times)
+        }
+        [word, count, times, ..] => (word, count, times),
+        _ => return None,
+    };
+    if !bare(times)?.eq_ignore_ascii_case("times") {
+        return None;
+    }
+    let word = bare(word)?;
+    // One more than the limit, so that a longer answer is seen to be cut.
+    let count = count.parse::<usize>().ok()?.min(MAX_ANSWER_TOKENS as usize + 1);
+    let first = (count > 0).then(|| word.to_owned());
+    Some(
+        first
+            .into_iter()
+            .chain(std::iter::repeat_n(format!(" {word}"), count.saturating_sub(1)))
+            .collect(),
+    )
+}
+
+fn json_object(instruction: &str) -> Option<Vec<String>> {
+    const PHRASE: &str = "return json with fields";
+    let found = instruction.to_ascii_lowercase().find(PHRASE)?;
+    let rest = instruction[found + PHRASE.len()..].trim_start();
+    if !rest.starts_with('{') {
+        return None;
+    }
+    let object = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>().next()?.ok()?;
+    Some(tokens(object.get()))
+}
+
+/// Cuts before each run of white space that follows a word.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = vec![String::new()];
+    let mut previous_is_space = true;
+    for character in text.chars() {
+        if character.is_whitespace() && !previous_is_space {
+            tokens.push(String::new());
+        }
+        previous_is_space = character.is_whitespace();
+        tokens.last_mut().expect("it starts with one and only grows").push(character);
+    }
+    tokens
+}
+
+/// Appends pseudo-words until `tokens` holds `length`.
+fn extend_with_words(tokens: &mut Vec<String>, length: usize, rng: &mut impl Rng) {
+    const CONSONANTS: &[u8] = b"bdfgklmnprstvz";
+    const VOWELS: &[u8] = b"aeiou";
+    while tokens.len() < length {
+        let mut token = String::from(if tokens.is_empty() { "" } else { " " });
+        for _ in 0..=rng.next_u32() % 3 {
+            for letters in [CONSONANTS, VOWELS] {
+                token.push(letters[rng.next_u32() as usize % letters.len()].into());
+            }
+        }
+        tokens.push(token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn composed(
+        config: &SimConfig,
+        instruction: &str,
+        max_tokens: Option<u32>,
+        ignore_eos: bool,
+    ) -> Answer {
+        let prompt = Prompt { instruction: instruction.to_owned(), text: instruction.to_owned() };
+        compose(config, &prompt, Limits { ignore_eos, max_tokens })
+    }
+
+    #[test]
+    fn instructions_are_followed() {
+        let cases = [
+            ("Repeat the word blue 4 times.", "blue blue blue blue"),
+            ("Please repeat the word \"red\" exactly 2 times, no more", "red red"),
+            ("repeat the word x 1 times", "x"),
+            ("repeat the word x 0 times", ""),
+            ("Begin with the marker [M-7]. Then repeat the word go 2 times.", "[M-7] go go"),
+            (
+                r#"Return JSON with fields {"a": 1,  "b": [true, "x y"]} only."#,
+                r#"{"a": 1,  "b": [true, "x y"]}"#,
+            ),
+            (r#"begin with the marker Q, return json with fields {"a":1}"#, r#"Q {"a":1}"#),
+        ];
+        for (instruction, expected) in cases {
+            let answer = composed(&SimConfig::default(), instruction, None, false);
+            assert_eq!(answer.content.concat(), expected, "{instruction}");
+            assert_eq!(answer.finish, FinishReason::Stop);
+        }
+    }
+
+    #[test]
+    fn what_is_no_instruction_gives_words() {
+        let texts = [
+            "",
+            "begin with the marker",
+            "begin with the marker \"\"",
+            "repeat the word x",
+            "repeat the word x many times",
+            "repeat the word x 3 lines",
+            "repeat the word x 99999999999999999999999 times",
+            "return JSON with fields a and b",
+            "return JSON with fields {\"a\": ",
+        ];
+        for text in texts {
+            let answer = composed(&SimConfig::default(), text, None, false);
+            assert_eq!(answer.content.len(), 128, "{text}");
+            assert!(
+                answer
+                    .content
+                    .concat()
+                    .bytes()
+                    .all(|byte| byte == b' ' || byte.is_ascii_lowercase()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn limits_decide_length_and_finish_reason() {
+        use FinishReason::{Length, Stop};
+        let repeat = "repeat the word w 10 times";
+        let marker = "begin with the marker M";
+        // instruction, reasoning ratio, max_tokens, ignore_eos; reasoning tokens, content tokens, finish reason
+        let cases = [
+            ("hello", 0.0, None, false, 0, 128, Stop),
+            ("hello", 0.0, None, true, 0, 128, Stop),
+            ("hello", 0.0, Some(5), false, 0, 5, Length),
+            ("hello", 0.0, Some(500), false, 0, 500, Length),
+            ("hello", 0.25, None, false, 32, 96, Stop),
+            ("hello", 0.25, Some(8), false, 2, 6, Length),
+            ("hello", 1.0, Some(8), false, 8, 0, Length),
+            (repeat, 0.0, Some(10), false, 0, 10, Stop),
+            (repeat, 0.0, Some(9), false, 0, 9, Length),
+            (repeat, 0.0, Some(12), true, 0, 12, Length),
+            (repeat, 0.5, Some(30), false, 15, 10, Stop),
+            ("repeat the word w 400 times", 0.5, None, false, 64, 400, Stop),
+            ("repeat the word w 900000 times", 0.0, None, false, 0, 131_072, Length),
+            (marker, 0.0, Some(3), false, 0, 3, Length),
+            (marker, 0.0, None, false, 0, 128, Stop),
+            (marker, 1.0, None, false, 128, 0, Length),
+        ];
+        for (instruction, reasoning_ratio, max_tokens, ignore_eos, reasoning, content, finish) in
+            cases
+        {
+            let config = SimConfig { reasoning_ratio, ..SimConfig::default() };
+            let answer = composed(&config, instruction, max_tokens, ignore_eos);
+            let found = (answer.reasoning.len(), answer.content.len(), answer.finish);
+            assert_eq!(
+                found,
+                (reasoning, content, finish),
+                "{instruction} {max_tokens:?} {ignore_eos}"
+            );
+        }
+    }
+
+    #[test]
+    fn any_number_of_leading_tokens_is_sane_text() {
+        let answer = composed(&SimConfig::default(), "begin with the marker M", None, false);
+        let mut text = String::new();
+        for (index, token) in answer.content.iter().enumerate() {
+            text.push_str(token);
+            assert_eq!(text.split(' ').count(), index + 1);
+            assert_eq!(text.split_whitespace().count(), index + 1);
+        }
+        assert!(text.starts_with("M "));
+    }
+
+    #[test]
+    fn the_answer_depends_on_seed_and_prompt_alone() {
+        let seeded = |seed| SimConfig { seed, ..SimConfig::default() };
+        let base = composed(&seeded(1), "hello", None, false);
+        assert_eq!(base, composed(&seeded(1), "hello", None, false));
+        assert_ne!(base, composed(&seeded(2), "hello", None, false));
+        assert_ne!(base, composed(&seeded(1), "hallo", None, false));
+    }
+}

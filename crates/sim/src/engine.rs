@@ -1,0 +1,213 @@
+//! The timing model: which events a response holds and when each is due.
+//!
+//! Pure: times count from the receipt of the request, and nothing here reads a clock. Without jitter the k-th output
+//! event (from 0) is due at `ttft + words · prefill_per_word + k · interval`; under jitter each of the two parts of that
+//! sum, and each interval, is multiplied by its own factor. The due times are absolute: a late event makes no later one
+//! late. Finish reason, usage and end mark are due with the last output event; a response that is not streamed, head
+//! included, too.
+
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+
+use crate::answer::{Answer, FinishReason};
+use crate::chat::{ChatRequest, StreamUsage};
+use crate::config::{Jitter, RoleChunk, SimConfig};
+use crate::faults::{FaultKind, FaultPoint};
+use crate::seeded::{Purpose, generator, normal, unit};
+
+/// A response as it is to be sent.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Plan {
+    /// When the head is due; `None`: `end` comes in place of it.
+    pub(crate) head: Option<Duration>,
+    /// In order of sending; due times never decrease.
+    pub(crate) steps: Vec<Step>,
+    /// What follows the last step.
+    pub(crate) end: End,
+}
+
+/// One write of the body.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) due: Duration,
+    pub(crate) event: Event,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Event {
+    /// `[DONE]`.
+    Done,
+    Finish(FinishReason),
+    Output {
+        channel: Channel,
+        text: String,
+        tokens: u32,
+    },
+    Role,
+    Usage,
+    /// A response that is not streamed.
+    Whole(Answer),
+}
+
+impl Event {
+    /// Completion tokens that the event carries.
+    pub(crate) fn tokens(&self) -> u64 {
+        match self {
+            Self::Output { tokens, .. } => (*tokens).into(),
+            Self::Whole(answer) => (answer.reasoning.len() + answer.content.len()) as u64,
+            Self::Done | Self::Finish(_) | Self::Role | Self::Usage => 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Content,
+    Reasoning,
+}
+
+/// How a response ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The body ends as HTTP wants it; by fault: before its end mark.
+    Body {
+        by_fault: bool,
+    },
+    Close,
+    Hang,
+    Reset,
+}
+
+impl Plan {
+    /// The fault-free response. `key` names the request for the jitter.
+    pub(crate) fn new(
+        config: &SimConfig,
+        request: &ChatRequest,
+        answer: Answer,
+        key: &str,
+    ) -> Self {
+        let mut pace = Pace::new(config, request.prompt_words, key);
+        let first = pace.first();
+        let finish = answer.finish;
+        let mut outputs = Vec::new();
+        let mut last = first;
+        for (channel, tokens) in
+            [(Channel::Reasoning, &answer.reasoning), (Channel::Content, &answer.content)]
+        {
+            for tokens in tokens.chunks(config.tokens_per_event as usize) {
+                if !outputs.is_empty() {
+                    last += pace.interval();
+                }
+                let event =
+                    Event::Output { channel, text: tokens.concat(), tokens: tokens.len() as u32 };
+                outputs.push(Step { due: last, event });
+            }
+        }
+        let end = End::Body { by_fault: false };
+        if !request.stream {
+            return Self {
+                head: Some(last),
+                steps: vec![Step { due: last, event: Event::Whole(answer) }],
+                end,
+            };
+        }
+        let role_due = match config.role_chunk {
+            RoleChunk::AtOnce => Duration::ZERO,
+            RoleChunk::WithFirstToken => first,
+        };
+        let mut steps = vec![Step { due: role_due, event: Event::Role }];
+        steps.append(&mut outputs);
+        let usage = (request.usage != StreamUsage::Never).then_some(Event::Usage);
+        let closing = [Some(Event::Finish(finish)), usage, Some(Event::Done)];
+        steps.extend(closing.into_iter().flatten().map(|event| Step { due: last, event }));
+        Self { head: Some(Duration::ZERO), steps, end }
+    }
+
+    /// The same response under a fault. A status fault replaces the response and is no matter of a plan.
+    pub(crate) fn with_fault(mut self, fault: FaultKind) -> Self {
+        match fault {
+            FaultKind::Close(at) => self.cut(at, End::Close),
+            FaultKind::EndEarly { after_outputs } => {
+                let end = if self.is_whole() { End::Close } else { End::Body { by_fault: true } };
+                self.cut(FaultPoint::AfterOutputs(after_outputs), end);
+            }
+            FaultKind::Reset(at) => self.cut(at, End::Reset),
+            FaultKind::Stall { at, resume_after: None } => self.cut(at, End::Hang),
+            FaultKind::Stall { at, resume_after: Some(pause) } => {
+                let from = self.fault_index(at);
+                for step in &mut self.steps[from..] {
+                    step.due += pause;
+                }
+                if at == FaultPoint::BeforeHead {
+                    self.head = self.head.map(|due| due + pause);
+                }
+            }
+            FaultKind::Status { .. } => {}
+        }
+        self
+    }
+
+    fn cut(&mut self, at: FaultPoint, end: End) {
+        self.steps.truncate(self.fault_index(at));
+        if at == FaultPoint::BeforeHead {
+            self.head = None;
+        }
+        self.end = end;
+    }
+
+    /// The first step that a fault at this point touches.
+    fn fault_index(&self, at: FaultPoint) -> usize {
+        let FaultPoint::AfterOutputs(count) = at else { return 0 };
+        let roles = self.steps.iter().take_while(|step| step.event == Event::Role).count();
+        let outputs =
+            self.steps.iter().filter(|step| matches!(step.event, Event::Output { .. })).count();
+        roles + usize::try_from(count).unwrap_or(usize::MAX).min(outputs)
+    }
+
+    fn is_whole(&self) -> bool {
+        matches!(self.steps[..], [Step { event: Event::Whole(_), .. }])
+    }
+}
+
+/// Draws the durations of one request.
+struct Pace {
+    interval: Duration,
+    jitter: Jitter,
+    prefill: Duration,
+    rng: ChaCha8Rng,
+    ttft: Duration,
+}
+
+impl Pace {
+    fn new(config: &SimConfig, prompt_words: u64, key: &str) -> Self {
+        Self {
+            interval: config.interval,
+            jitter: config.jitter,
+            prefill: config.prefill_per_word * u32::try_from(prompt_words).unwrap_or(u32::MAX),
+            rng: generator(config.seed, Purpose::Timing, key),
+            ttft: config.ttft,
+        }
+    }
+
+    fn first(&mut self) -> Duration {
+        self.varied(self.ttft) + self.varied(self.prefill)
+    }
+
+    fn interval(&mut self) -> Duration {
+        self.varied(self.interval)
+    }
+
+    fn varied(&mut self, duration: Duration) -> Duration {
+        match self.jitter {
+            Jitter::LogNormal { sigma } => duration.mul_f64((sigma * normal(&mut self.rng)).exp()),
+            Jitter::None => duration,
+            Jitter::Uniform { ratio } => {
+                duration.mul_f64(1.0 + ratio * (2.0 * unit(&mut self.rng) - 1.0))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! Routes, and what a request is answered with. Sending the answer is the part of `paced`.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
+use hyper::http::response::Builder;
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::json;
+use tokio::time::sleep_until;
+
+use crate::account::{Entry, RequestOutcome};
+use crate::answer::compose;
+use crate::api_error::ApiError;
+use crate::chat::{ChatRequest, Renderer};
+use crate::engine::Plan;
+use crate::faults::{FaultKind, by_rule, parse_order};
+use crate::paced::{Delivery, PacedBody, Receipt, Severed};
+use crate::server::Sim;
+use crate::socket::Tap;
+
+/// The largest request body that is read.
+const MAX_BODY_BYTES: usize = 64 << 20;
+
+type Answered = Response<Either<Full<Bytes>, PacedBody>>;
+
+/// Answers one request of the connection that `tap` belongs to.
+pub(crate) async fn answer(
+    sim: Arc<Sim>,
+    tap: Arc<Tap>,
+    request: Request<Incoming>,
+) -> Result<Answered, Severed> {
+    const ROUTES: &[&str] = &["/health", "/sim/account", "/v1/chat/completions", "/v1/models"];
+    let path = request.uri().path();
+    Ok(match (request.method(), path) {
+        (&Method::POST, "/v1/chat/completions") => return chat(&sim, tap, request).await,
+        (&Method::GET, "/health") => document(&json!({"status": "ok"})),
+        (&Method::GET, "/v1/models") => {
+            let model = json!({"id": sim.config.model, "object": "model", "created": 0, "owned_by": "streamgauge-sim"});
+            document(&json!({"object": "list", "data": [model]}))
+        }
+        (&Method::GET, "/sim/account") => document(&sim.account.to_json()),
+        (&Method::DELETE, "/sim/account") => {
+            sim.account.clear();
+            document(&sim.account.to_json())
+        }
+        (method, path) => {
+            let status = if ROUTES.contains(&path) {
+                StatusCode::METHOD_NOT_ALLOWED
+            } else {
+                StatusCode::NOT_FOUND
+            };
+            refusal(&ApiError::new(status, format!("{method} {path} is not served")), None)
+        }
+    })
+}
+
+async fn chat(sim: &Sim, tap: Arc<Tap>, request: Request<Incoming>) -> Result<Answered, Severed> {
+    let (head, body) = request.into_parts();
+    let body = match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let message = format!("the body is larger than {MAX_BODY_BYTES} bytes");
+            return Ok(refusal(&ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message), None));
+        }
+        // The client went away in the middle of its request.
+        Err(_) => return Err(Severed),
+    };
+    let receipt = Receipt::new(tap.last_read_ns());
+    let id = text_header(&head.headers, "x-request-id").map(str::to_owned);
+    let entry = sim.account.open(receipt.ns, id);
+
+    let (request, fault) = match admit(sim, &head.headers, &body, &entry) {
+        Ok(admitted) => admitted,
+        Err(error) => return Ok(rejection(&entry, &error, None)),
+    };
+    if let Some(FaultKind::Status { code, retry_after_s }) = fault {
+        let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let error = ApiError::new(status, format!("simulated status {code}"));
+        return Ok(rejection(&entry, &error, retry_after_s));
+    }
+
+    let answer = compose(&sim.config, &request.prompt, request.limits);
+    let plan = Plan::new(&sim.config, &request, answer, &entry.id());
+    let plan = fault.into_iter().fold(plan, Plan::with_fault);
+    let delivery = Delivery {
+        renderer: Renderer::new(&request, entry.ordinal(), unix_seconds()),
+        entry: Arc::new(entry),
+        receipt,
+        tap,
+        then_close: request.stream && sim.config.close_after_stream,
+    };
+    let Some(head_due) = plan.head else {
+        return Err(poll_fn(|_| delivery.poll_cut(plan.end)).await);
+    };
+    sleep_until(receipt.at + head_due).await;
+    delivery.entry.answered(StatusCode::OK.as_u16());
+    let mut response = Response::builder().header("x-request-id", delivery.entry.id());
+    response = if request.stream {
+        response.header(CONTENT_TYPE, "text/event-stream").header(CACHE_CONTROL, "no-cache")
+    } else {
+        response.header(CONTENT_TYPE, "application/json")
+    };
+    if delivery.then_close {
+        response = response.header("keep-alive", "timeout=5, max=100");
+    }
+    Ok(built(response, Either::Right(PacedBody::new(delivery, plan))))
+}
+
+/// Checks a request and finds the fault that is ordered for it.
+fn admit(
+    sim: &Sim,
+    headers: &HeaderMap,
+    body: &[u8],
+    entry: &Entry,
+) -> Result<(ChatRequest, Option<FaultKind>), ApiError> {
+    let request = ChatRequest::parse(body)?;
+    if request.model != sim.config.model {
+        return Err(ApiError::unknown_model(&request.model));
+    }
+    let ordered = text_header(headers, "x-sim-fault").map(parse_order).transpose();
+    let ordered =
+        ordered.map_err(|error| ApiError::bad_request(Some("x-sim-fault"), error.to_string()))?;
+    let fault =
+        ordered.or(request.order).unwrap_or_else(|| by_rule(&sim.config.faults, entry.ordinal()));
+    entry.admit(request.stream, fault);
+    Ok((request, fault))
+}
+
+fn text_header<'a>(headers: &'a HeaderMap, name: &'static str) -> Option<&'a str> {
+    headers.get(HeaderName::from_static(name)).and_then(|value| value.to_str().ok())
+}
+
+fn rejection(entry: &Entry, error: &ApiError, retry_after_s: Option<u64>) -> Answered {
+    entry.answered(error.status.as_u16());
+    entry.conclude(RequestOutcome::Rejected);
+    refusal(error, retry_after_s)
+}
+
+fn refusal(error: &ApiError, retry_after_s: Option<u64>) -> Answered {
+    let mut response =
+        Response::builder().status(error.status).header(CONTENT_TYPE, "application/json");
+    if let Some(seconds) = retry_after_s {
+        response = response.header(RETRY_AFTER, seconds);
+    }
+    built(response, Either::Left(Full::new(error.body())))
+}
+
+fn document(value: &serde_json::Value) -> Answered {
+    let response = Response::builder().header(CONTENT_TYPE, "application/json");
+    built(response, Either::Left(Full::from(value.to_string())))
+}
+
+fn built(response: Builder, body: Either<Full<Bytes>, PacedBody>) -> Answered {
+    response.body(body).expect("names and values are constants, numbers or came as a header")
+}
+
+/// Only labels the response (`created`).
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,92 @@
+//! A server on a thread of its own, so that it and a client in the same process share no executor.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+
+use crate::account::{Account, RequestAccount};
+use crate::config::SimConfig;
+use crate::error::SimError;
+use crate::server::{Sim, listen};
+
+/// Starts a server on a new thread with a single-threaded runtime. Port 0 takes a free one.
+///
+/// # Errors
+/// As [`Sim::start`], and [`SimError::Thread`] if the thread or its runtime cannot be made.
+///
+/// ```
+/// use streamgauge_sim::{SimConfig, spawn_thread};
+///
+/// let sim = spawn_thread(SimConfig::default(), ([127, 0, 0, 1], 0).into())?;
+/// assert_ne!(sim.addr().port(), 0);
+/// assert!(sim.shutdown().is_empty());
+/// # Ok::<(), streamgauge_sim::SimError>(())
+/// ```
+pub fn spawn_thread(config: SimConfig, addr: SocketAddr) -> Result<ThreadedSim, SimError> {
+    let sim = Arc::new(Sim::new(config)?);
+    let account = sim.account.clone();
+    let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+    let runtime = runtime.map_err(|source| SimError::Thread { source })?;
+    let (listener, addr) = {
+        let _context = runtime.enter();
+        listen(addr)?
+    };
+    let (stop, stopped) = oneshot::channel();
+    let thread = thread::Builder::new()
+        .name("streamgauge-sim".to_owned())
+        .spawn(move || runtime.block_on(sim.serve(listener, stopped)))
+        .map_err(|source| SimError::Thread { source })?;
+    Ok(ThreadedSim { account, addr, running: Some(Running { stop, thread }) })
+}
+
+/// A handle on a server that runs on its own thread. Dropping it stops the server and waits for the thread.
+#[derive(Debug)]
+pub struct ThreadedSim {
+    account: Account,
+    addr: SocketAddr,
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl ThreadedSim {
+    /// The accounts of the requests so far, in order of receipt.
+    #[must_use]
+    pub fn account(&self) -> Vec<RequestAccount> {
+        self.account.requests()
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Drops every connection, stops the thread and gives the final accounts.
+    #[must_use = "the final accounts; dropping the handle stops the server too"]
+    pub fn shutdown(mut self) -> Vec<RequestAccount> {
+        self.stop();
+        self.account.requests()
+    }
+
+    fn stop(&mut self) {
+        if let Some(Running { stop, thread }) = self.running.take() {
+            drop(stop);
+            // A panic of the thread was printed by it, and there is nothing left to stop.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for ThreadedSim {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
