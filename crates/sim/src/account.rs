@@ -189,17 +189,24 @@ impl Entry {
         }
     }
 
-    /// Runs one write of an event and notes it if `write` tells that the event's last byte went out. The account is
+    /// Runs one write of an event and notes it if the result tells that the event's last byte went out. The account is
     /// locked meanwhile, so that no reader sees it between the write and its note.
-    pub(crate) fn note_write(&self, mark: Mark, write: impl FnOnce() -> bool) {
+    pub(crate) fn note_write<T>(
+        &self,
+        mark: Mark,
+        write: impl FnOnce() -> T,
+        is_whole: impl FnOnce(&T) -> bool,
+    ) -> T {
         let mut account = lock(&self.account);
         let at_ns = monotonic_ns();
-        if write() {
+        let result = write();
+        if is_whole(&result) {
             account.note(mark, at_ns);
             if mark.is_output && self.event_times {
                 account.output_ns.push(at_ns);
             }
         }
+        result
     }
 }
 
@@ -276,10 +283,14 @@ mod tests {
         let account = Account::new(8, true);
         let entry = account.open(1, None);
         let mark = Mark { due_ns: 0, is_last: false, is_output: true, tokens: 2 };
-        entry.note_write(mark, || false);
+        entry.note_write(mark, || false, |&whole| whole);
         assert_eq!(account.requests()[0].events, 0);
-        entry.note_write(mark, || true);
-        entry.note_write(Mark { is_last: true, is_output: false, tokens: 0, ..mark }, || true);
+        entry.note_write(mark, || true, |&whole| whole);
+        entry.note_write(
+            Mark { is_last: true, is_output: false, tokens: 0, ..mark },
+            || true,
+            |&whole| whole,
+        );
         drop(entry);
         let noted = &account.requests()[0];
         assert_eq!((noted.events, noted.output_events, noted.completion_tokens), (2, 1, 2));

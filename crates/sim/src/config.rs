@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use crate::error::SimError;
-use crate::faults::FaultRule;
+use crate::faults::{FaultKind, FaultRule};
 
-/// The longest single duration that a configuration may hold.
-const MAX_DURATION: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_secs(3600);
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Everything that decides how a server behaves. The same configuration gives the same answers and the same due times.
 ///
@@ -36,9 +36,11 @@ pub struct SimConfig {
     pub interval: Duration,
     /// How time to first token and intervals vary. Default [`Jitter::None`].
     pub jitter: Jitter,
+    /// The largest request body that is read. Default 64 MiB.
+    pub max_body_bytes: usize,
     /// The one model that is served. Default `sim-model`.
     pub model: String,
-    /// Added to `ttft` for each word of the prompt. Default zero; at most an hour.
+    /// Added to `ttft` for each word of the prompt. Default zero; at most a second.
     pub prefill_per_word: Duration,
     /// Share of the token limit that is spent on reasoning before the answer. Default 0; 0 to 1.
     pub reasoning_ratio: f64,
@@ -63,6 +65,7 @@ impl Default for SimConfig {
             faults: Vec::new(),
             interval: Duration::from_millis(10),
             jitter: Jitter::None,
+            max_body_bytes: 64 << 20,
             model: "sim-model".to_owned(),
             prefill_per_word: Duration::ZERO,
             reasoning_ratio: 0.0,
@@ -103,12 +106,12 @@ pub enum RoleChunk {
 impl SimConfig {
     pub(crate) fn check(&self) -> Result<(), SimError> {
         let durations = [
-            ("interval", self.interval),
-            ("prefill_per_word", self.prefill_per_word),
-            ("ttft", self.ttft),
+            ("interval", self.interval, HOUR, "at most an hour"),
+            ("prefill_per_word", self.prefill_per_word, SECOND, "at most a second"),
+            ("ttft", self.ttft, HOUR, "at most an hour"),
         ];
-        for (field, duration) in durations {
-            within(field, duration <= MAX_DURATION, format!("{duration:?}"), "at most an hour")?;
+        for (field, duration, longest, expected) in durations {
+            within(field, duration <= longest, format!("{duration:?}"), expected)?;
         }
         let counts = [
             ("account_limit", self.account_limit as u64),
@@ -120,6 +123,28 @@ impl SimConfig {
         }
         for rule in &self.faults {
             within("faults.every", rule.every >= 1, rule.every.to_string(), "at least 1")?;
+            match rule.kind {
+                FaultKind::Stall { resume_after: Some(pause), .. } => {
+                    within(
+                        "faults.resume_after",
+                        pause <= HOUR,
+                        format!("{pause:?}"),
+                        "at most an hour",
+                    )?;
+                }
+                FaultKind::Status { code, .. } => {
+                    within(
+                        "faults.code",
+                        (400..600).contains(&code),
+                        code.to_string(),
+                        "400 to 599",
+                    )?;
+                }
+                FaultKind::Close(_)
+                | FaultKind::EndEarly { .. }
+                | FaultKind::Reset(_)
+                | FaultKind::Stall { resume_after: None, .. } => {}
+            }
         }
         let ratio = self.reasoning_ratio;
         within("reasoning_ratio", (0.0..=1.0).contains(&ratio), ratio.to_string(), "0 to 1")?;
@@ -147,17 +172,20 @@ fn within(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::{FaultKind, FaultPoint};
+    use crate::faults::FaultPoint;
 
     #[test]
     fn a_value_outside_its_range_is_named() {
         let base = SimConfig::default;
-        let never = FaultRule { every: 0, kind: FaultKind::Reset(FaultPoint::BeforeHead) };
         let hours = Duration::from_secs(7200);
+        let at = FaultPoint::BeforeHead;
+        let faulty = |every, kind| SimConfig { faults: vec![FaultRule { every, kind }], ..base() };
         let cases = [
             ("account_limit", SimConfig { account_limit: 0, ..base() }),
             ("answer_tokens", SimConfig { answer_tokens: 0, ..base() }),
-            ("faults.every", SimConfig { faults: vec![never], ..base() }),
+            ("faults.code", faulty(1, FaultKind::Status { code: 200, retry_after_s: None })),
+            ("faults.every", faulty(0, FaultKind::Reset(at))),
+            ("faults.resume_after", faulty(1, FaultKind::Stall { at, resume_after: Some(hours) })),
             ("interval", SimConfig { interval: hours, ..base() }),
             ("jitter.ratio", SimConfig { jitter: Jitter::Uniform { ratio: 1.5 }, ..base() }),
             ("jitter.sigma", SimConfig { jitter: Jitter::LogNormal { sigma: f64::NAN }, ..base() }),

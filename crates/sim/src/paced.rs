@@ -78,6 +78,9 @@ pub(crate) struct PacedBody {
 impl PacedBody {
     /// Follows the steps and the end of `plan`; its head is the caller's part.
     pub(crate) fn new(delivery: Delivery, plan: Plan) -> Self {
+        if plan.steps.is_empty() {
+            delivery.tap.announce_head();
+        }
         let whole = matches!(plan.steps[..], [Step { event: Event::Whole(_), .. }]);
         let timer = Box::pin(sleep_until(delivery.receipt.at));
         let mut body = Self {

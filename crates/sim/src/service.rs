@@ -23,9 +23,6 @@ use crate::paced::{Delivery, PacedBody, Receipt, Severed};
 use crate::server::Sim;
 use crate::socket::Tap;
 
-/// The largest request body that is read.
-const MAX_BODY_BYTES: usize = 64 << 20;
-
 type Answered = Response<Either<Full<Bytes>, PacedBody>>;
 
 /// Answers one request of the connection that `tap` belongs to.
@@ -61,10 +58,10 @@ pub(crate) async fn answer(
 
 async fn chat(sim: &Sim, tap: Arc<Tap>, request: Request<Incoming>) -> Result<Answered, Severed> {
     let (head, body) = request.into_parts();
-    let body = match Limited::new(body, MAX_BODY_BYTES).collect().await {
+    let body = match Limited::new(body, sim.config.max_body_bytes).collect().await {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
-            let message = format!("the body is larger than {MAX_BODY_BYTES} bytes");
+            let message = format!("the body is larger than {} bytes", sim.config.max_body_bytes);
             return Ok(refusal(&ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message), None));
         }
         // The client went away in the middle of its request.
@@ -79,7 +76,7 @@ async fn chat(sim: &Sim, tap: Arc<Tap>, request: Request<Incoming>) -> Result<An
         Err(error) => return Ok(rejection(&entry, &error, None)),
     };
     if let Some(FaultKind::Status { code, retry_after_s }) = fault {
-        let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = StatusCode::from_u16(code).expect("a fault's code is 400 to 599");
         let error = ApiError::new(status, format!("simulated status {code}"));
         return Ok(rejection(&entry, &error, retry_after_s));
     }

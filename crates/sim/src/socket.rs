@@ -1,7 +1,7 @@
 //! The server's end of a connection: where reads and writes are stamped.
 //!
 //! A body announces each event on the [`Tap`] and gives out the next one only when the socket has written all of it, so
-//! every event is one write and every stamp belongs to one event.
+//! every event is a write of its own and every stamp belongs to one event.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -24,10 +24,17 @@ pub(crate) struct Tap {
 
 #[derive(Debug, Default)]
 struct State {
-    announced: Option<(Arc<Entry>, Mark)>,
+    announced: Option<Announced>,
     last_read_ns: u64,
     reset_on_close: bool,
     waiting: Option<Waker>,
+}
+
+/// What the next bytes are.
+#[derive(Debug)]
+enum Announced {
+    Event(Arc<Entry>, Mark),
+    Head,
 }
 
 impl Tap {
@@ -38,10 +45,15 @@ impl Tap {
 
     /// The next bytes written are this event. Only after [`poll_written`](Self::poll_written) was ready.
     pub(crate) fn announce(&self, entry: Arc<Entry>, mark: Mark) {
-        self.lock().announced = Some((entry, mark));
+        self.lock().announced = Some(Announced::Event(entry, mark));
     }
 
-    /// Ready when no announced event is unwritten.
+    /// The next bytes written are a head that nothing may overtake.
+    pub(crate) fn announce_head(&self) {
+        self.lock().announced = Some(Announced::Head);
+    }
+
+    /// Ready when nothing that was announced is unwritten.
     pub(crate) fn poll_written(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.announced.is_none() {
@@ -66,25 +78,24 @@ impl Tap {
         self.last_stream_ended.notified().await;
     }
 
-    /// Runs a write of `length` bytes: stamps it, and releases the announced event if all of them went out.
+    /// Runs a write of `length` bytes. If all of them went out, notes an announced event and lets the next one come.
     fn write(
         &self,
         length: usize,
         write: impl FnOnce() -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
+        let is_whole =
+            |result: &Poll<io::Result<usize>>| matches!(result, Poll::Ready(Ok(n)) if *n == length);
         let mut state = self.lock();
-        let Some((entry, mark)) = state.announced.take() else { return write() };
-        let mut result = Poll::Pending;
-        let mut is_whole = false;
-        entry.note_write(mark, || {
-            result = write();
-            is_whole = matches!(result, Poll::Ready(Ok(written)) if written == length);
-            is_whole
-        });
-        if !is_whole {
-            state.announced = Some((entry, mark));
-        } else if let Some(waiting) = state.waiting.take() {
-            waiting.wake();
+        let result = match &state.announced {
+            Some(Announced::Event(entry, mark)) => entry.note_write(*mark, write, is_whole),
+            Some(Announced::Head) | None => write(),
+        };
+        if is_whole(&result) {
+            state.announced = None;
+            if let Some(waiting) = state.waiting.take() {
+                waiting.wake();
+            }
         }
         result
     }

@@ -1,10 +1,12 @@
 //! A server on a thread of its own, so that it and a client in the same process share no executor.
 
+use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use tokio::runtime::Builder;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use crate::account::{Account, RequestAccount};
@@ -28,18 +30,33 @@ use crate::server::{Sim, listen};
 pub fn spawn_thread(config: SimConfig, addr: SocketAddr) -> Result<ThreadedSim, SimError> {
     let sim = Arc::new(Sim::new(config)?);
     let account = sim.account.clone();
+    let (stop, stopped) = oneshot::channel();
+    let (ready, started) = mpsc::channel();
+    let serve = move || match prepare(addr) {
+        Ok((runtime, listener, addr)) => {
+            // The receiver waits for this one message.
+            let _ = ready.send(Ok(addr));
+            runtime.block_on(sim.serve(listener, stopped));
+        }
+        Err(error) => drop(ready.send(Err(error))),
+    };
+    let thread = thread::Builder::new().name("streamgauge-sim".to_owned()).spawn(serve);
+    let thread = thread.map_err(|source| SimError::Thread { source })?;
+    let addr = started
+        .recv()
+        .map_err(|source| SimError::Thread { source: io::Error::other(source) })??;
+    Ok(ThreadedSim { account, addr, running: Some(Running { stop, thread }) })
+}
+
+/// Made on the server's thread, because a runtime must not be dropped on a thread that runs another one.
+fn prepare(addr: SocketAddr) -> Result<(Runtime, TcpListener, SocketAddr), SimError> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(|source| SimError::Thread { source })?;
     let (listener, addr) = {
         let _context = runtime.enter();
         listen(addr)?
     };
-    let (stop, stopped) = oneshot::channel();
-    let thread = thread::Builder::new()
-        .name("streamgauge-sim".to_owned())
-        .spawn(move || runtime.block_on(sim.serve(listener, stopped)))
-        .map_err(|source| SimError::Thread { source })?;
-    Ok(ThreadedSim { account, addr, running: Some(Running { stop, thread }) })
+    Ok((runtime, listener, addr))
 }
 
 /// A handle on a server that runs on its own thread. Dropping it stops the server and waits for the thread.

@@ -179,7 +179,7 @@ fn the_widest_settings_do_not_overflow() {
     let config = SimConfig {
         interval: hour,
         jitter: Jitter::LogNormal { sigma: 2.0 },
-        prefill_per_word: hour,
+        prefill_per_word: Duration::from_secs(1),
         ttft: hour,
         ..SimConfig::default()
     };
