@@ -49,14 +49,14 @@ async fn events_that_are_due_together_are_written_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_the_server_back() {
-    let config = SimConfig { interval: Duration::ZERO, tokens_per_event: 8192, ..quick() };
-    let server = start(config).await;
+async fn an_event_that_takes_several_writes_is_one_event() {
+    let server = start(SimConfig { tokens_per_event: 131_072, ..quick() }).await;
     let mut client = Client::connect(server.addr()).await;
-    let response = client.chat(&[], streaming("hello", 131_072)).await.unwrap();
-    let stream = crate::client::read_stream(response).await;
+    let stream = client.stream(&streaming("hello", 131_072)).await;
     assert_eq!(stream.text("content").split(' ').count(), 131_072);
-    assert_eq!(settled(&server).await.output_events, 16);
+    let account = server.account().pop().unwrap();
+    assert_eq!((account.output_events, account.output_ns.len()), (1, 1));
+    assert!(account.output_ns[0] < stream.arrivals_ns[1]);
 }
 
 #[tokio::test]

@@ -162,13 +162,12 @@ fn outline(event: &str) -> String {
     }
 }
 
-/// Waits until the server has settled the account of its latest request.
+/// Waits until the server has received a request and settled the account of the latest one.
 pub(crate) async fn settled(server: &SimServer) -> RequestAccount {
     loop {
-        let last = server.account().pop().expect("a request");
-        if last.outcome != RequestOutcome::Open {
-            return last;
+        match server.account().pop() {
+            Some(account) if account.outcome != RequestOutcome::Open => return account,
+            _ => tokio::time::sleep(Duration::from_millis(2)).await,
         }
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
