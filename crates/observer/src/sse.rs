@@ -1,0 +1,496 @@
+//! Event-stream framing as the WHATWG standard says: bytes in, events out.
+//!
+//! Each byte fed is searched once for a line end, and copied only when its line or its event is
+//! torn over reads. What is buffered never exceeds the two limits.
+
+use memchr::{memchr, memchr2};
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Comments of one block are kept up to this many bytes: only a failure is ever read from them.
+const MAX_COMMENT_BYTES: usize = 4096;
+
+/// How much one line and one event may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseLimits {
+    /// Longest line in bytes, its line end not counted.
+    pub max_line_bytes: usize,
+    /// Longest data of one event in bytes.
+    pub max_event_bytes: usize,
+}
+
+/// What a stream held next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SseItem<'a> {
+    /// A block with data was closed by a blank line.
+    Event(SseEvent<'a>),
+    /// A block named `error` was closed without any data. The standard dispatches nothing, but some
+    /// servers report a failure so.
+    BareError {
+        /// The block's comments, joined by line feeds.
+        comments: &'a [u8],
+        /// Byte offset of the block in the stream.
+        offset: u64,
+    },
+    /// A line whose field name event streams do not have. The standard ignores it.
+    UnknownField {
+        /// The whole line, without its end.
+        line: &'a [u8],
+        /// Byte offset of the line in the stream.
+        offset: u64,
+    },
+    /// A line or an event passed its limit; nothing more is read.
+    Oversized {
+        /// Which limit it was.
+        what: Oversized,
+        /// Byte offset of the line or block in the stream.
+        offset: u64,
+    },
+}
+
+/// One dispatched event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseEvent<'a> {
+    /// The value of the last `event` line; empty without one.
+    pub name: &'a [u8],
+    /// The values of the `data` lines, joined by line feeds; never empty.
+    pub data: &'a [u8],
+    /// Byte offset of the block in the stream.
+    pub offset: u64,
+}
+
+/// Which limit was passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oversized {
+    /// `max_event_bytes`.
+    Event,
+    /// `max_line_bytes`.
+    Line,
+}
+
+/// Decodes an event stream, however its bytes are cut into reads.
+///
+/// ```
+/// use streamgauge_observer::{SseDecoder, SseItem, SseLimits};
+///
+/// let limits = SseLimits { max_line_bytes: 1024, max_event_bytes: 1024 };
+/// let mut decoder = SseDecoder::new(limits);
+/// let mut seen = Vec::new();
+/// for mut read in [&b"data: A\r\n"[..], b"data: B\r", b"\ndata: C\r\n", b"\r\n"] {
+///     while let Some(item) = decoder.next(&mut read) {
+///         let SseItem::Event(event) = item else { panic!("{item:?}") };
+///         seen.push(event.data.to_vec());
+///     }
+/// }
+/// assert_eq!(seen, [b"A\nB\nC"]);
+/// ```
+#[derive(Debug)]
+pub struct SseDecoder {
+    limits: SseLimits,
+    /// Bytes taken from the reads so far.
+    position: u64,
+    /// Bytes of the leading byte order mark that have matched; its length once that is decided.
+    bom: usize,
+    /// The last line ended with CR, so that a line feed which comes next belongs to it.
+    after_cr: bool,
+    /// The beginning of a line whose end has not come.
+    line: Vec<u8>,
+    block: Block,
+    /// What the last item was made of, to be cleared when the next one is asked for.
+    lent: Lent,
+    fields_seen: bool,
+    stopped: bool,
+}
+
+/// The lines of a block that is not closed yet.
+#[derive(Debug, Default)]
+struct Block {
+    start: Option<u64>,
+    name: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    comments: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lent {
+    Nothing,
+    Block,
+    Line,
+}
+
+/// Where the bytes of an item lie: in the read, or in the decoder's own buffer.
+enum Source<'b> {
+    Read(&'b [u8]),
+    Buffer,
+}
+
+enum Step<'b> {
+    Event(Source<'b>),
+    BareError,
+    UnknownField(Source<'b>, u64),
+    Oversized(Oversized, u64),
+}
+
+impl SseDecoder {
+    /// A decoder at the beginning of a stream.
+    #[must_use]
+    pub fn new(limits: SseLimits) -> Self {
+        Self {
+            limits,
+            position: 0,
+            bom: 0,
+            after_cr: false,
+            line: Vec::new(),
+            block: Block::default(),
+            lent: Lent::Nothing,
+            fields_seen: false,
+            stopped: false,
+        }
+    }
+
+    /// Takes bytes from the front of `read` up to the end of the next item. `None` when all of
+    /// `read` was taken without completing one.
+    pub fn next<'a, 'b: 'a>(&'a mut self, read: &mut &'b [u8]) -> Option<SseItem<'a>> {
+        match self.lent {
+            Lent::Nothing => {}
+            Lent::Block => self.block.clear(),
+            Lent::Line => self.line.clear(),
+        }
+        self.lent = Lent::Nothing;
+        let step = self.step(read)?;
+        let offset = self.block.start.unwrap_or(self.position);
+        Some(match step {
+            Step::Event(source) => {
+                self.lent = Lent::Block;
+                let data = match source {
+                    Source::Read(data) => data,
+                    Source::Buffer => &self.block.data,
+                };
+                SseItem::Event(SseEvent { name: &self.block.name, data, offset })
+            }
+            Step::BareError => {
+                self.lent = Lent::Block;
+                SseItem::BareError { comments: &self.block.comments, offset }
+            }
+            Step::UnknownField(Source::Read(line), offset) => {
+                SseItem::UnknownField { line, offset }
+            }
+            Step::UnknownField(Source::Buffer, offset) => {
+                self.lent = Lent::Line;
+                SseItem::UnknownField { line: &self.line, offset }
+            }
+            Step::Oversized(what, offset) => {
+                self.stopped = true;
+                SseItem::Oversized { what, offset }
+            }
+        })
+    }
+
+    /// Bytes taken from the reads so far.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Whether any line so far was a comment or had a field name that event streams have.
+    #[must_use]
+    pub fn fields_seen(&self) -> bool {
+        self.fields_seen
+    }
+
+    /// The beginning of a line whose end has not come. At the end of a stream the standard discards
+    /// it, together with the block that it is in.
+    #[must_use]
+    pub fn unfinished_line(&self) -> &[u8] {
+        if self.lent == Lent::Line { &[] } else { &self.line }
+    }
+
+    /// Takes a line feed off the front of `read` if it belongs to the line end before it.
+    pub(crate) fn finish_line_end(&mut self, read: &mut &[u8]) {
+        if self.after_cr && !read.is_empty() {
+            self.after_cr = false;
+            if read[0] == b'\n' {
+                self.take(read, 1);
+            }
+        }
+    }
+
+    fn step<'b>(&mut self, read: &mut &'b [u8]) -> Option<Step<'b>> {
+        if self.stopped {
+            *read = &[];
+            return None;
+        }
+        self.skip_byte_order_mark(read);
+        loop {
+            self.finish_line_end(read);
+            if read.is_empty() {
+                return None;
+            }
+            let Some(end) = memchr2(b'\n', b'\r', read) else {
+                return self.keep_unfinished(read);
+            };
+            let start = self.position - self.line.len() as u64;
+            if self.line.len() + end > self.limits.max_line_bytes {
+                return Some(Step::Oversized(Oversized::Line, start));
+            }
+            let step = if self.line.is_empty() {
+                if let Some(event) = self.whole_event(read, end) {
+                    return Some(event);
+                }
+                let line = self.take(read, end);
+                self.end_line(read);
+                self.take_line(line, start, Source::Read(line))
+            } else {
+                let rest = self.take(read, end);
+                self.end_line(read);
+                self.line.extend_from_slice(rest);
+                let line = std::mem::take(&mut self.line);
+                let step = self.take_line(&line, start, Source::Buffer);
+                self.line = line;
+                if !matches!(step, Some(Step::UnknownField(..))) {
+                    self.line.clear();
+                }
+                step
+            };
+            if step.is_some() {
+                return step;
+            }
+        }
+    }
+
+    /// The common case: `read` begins with a `data` line, the first of its block, and the blank
+    /// line comes right after it.
+    fn whole_event<'b>(&mut self, read: &mut &'b [u8], end: usize) -> Option<Step<'b>> {
+        let value = read[..end].strip_prefix(b"data:")?;
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let blank = match read.get(end..end + 2)? {
+            b"\r\n" => end + 2,
+            _ => end + 1,
+        };
+        let closed = matches!(read.get(blank)?, b'\n' | b'\r');
+        if !closed
+            || self.block.has_data
+            || value.is_empty()
+            || value.len() > self.limits.max_event_bytes
+        {
+            return None;
+        }
+        self.fields_seen = true;
+        self.block.start.get_or_insert(self.position);
+        self.after_cr = read[blank] == b'\r';
+        self.take(read, blank + 1);
+        Some(Step::Event(Source::Read(value)))
+    }
+
+    fn take_line<'b>(&mut self, line: &[u8], start: u64, source: Source<'b>) -> Option<Step<'b>> {
+        if line.is_empty() {
+            return self.close_block();
+        }
+        let block_start = *self.block.start.get_or_insert(start);
+        let (name, value) = match memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"" => self.block.comment(value),
+            b"data" => {
+                let joined = self.block.data.len() + usize::from(self.block.has_data);
+                if joined + value.len() > self.limits.max_event_bytes {
+                    return Some(Step::Oversized(Oversized::Event, block_start));
+                }
+                self.block.data(value);
+            }
+            b"event" => {
+                self.block.name.clear();
+                self.block.name.extend_from_slice(value);
+            }
+            b"id" | b"retry" => {}
+            _ => return Some(Step::UnknownField(source, start)),
+        }
+        self.fields_seen = true;
+        None
+    }
+
+    fn close_block<'b>(&mut self) -> Option<Step<'b>> {
+        if !self.block.data.is_empty() {
+            return Some(Step::Event(Source::Buffer));
+        }
+        if self.block.name == b"error" {
+            return Some(Step::BareError);
+        }
+        self.block.clear();
+        None
+    }
+
+    fn keep_unfinished<'b>(&mut self, read: &mut &'b [u8]) -> Option<Step<'b>> {
+        let start = self.position - self.line.len() as u64;
+        if self.line.len() + read.len() > self.limits.max_line_bytes {
+            return Some(Step::Oversized(Oversized::Line, start));
+        }
+        let rest = self.take(read, read.len());
+        self.line.extend_from_slice(rest);
+        None
+    }
+
+    fn skip_byte_order_mark(&mut self, read: &mut &[u8]) {
+        while self.bom < BYTE_ORDER_MARK.len() && !read.is_empty() {
+            if read[0] == BYTE_ORDER_MARK[self.bom] {
+                self.bom += 1;
+                self.take(read, 1);
+            } else {
+                self.line.extend_from_slice(&BYTE_ORDER_MARK[..self.bom]);
+                self.bom = BYTE_ORDER_MARK.len();
+            }
+        }
+    }
+
+    /// Takes the line end at the front of `read`, except a line feed that may follow a CR.
+    fn end_line(&mut self, read: &mut &[u8]) {
+        self.after_cr = self.take(read, 1) == b"\r";
+    }
+
+    fn take<'b>(&mut self, read: &mut &'b [u8], count: usize) -> &'b [u8] {
+        let (taken, rest) = read.split_at(count);
+        *read = rest;
+        self.position += count as u64;
+        taken
+    }
+}
+
+impl Block {
+    fn data(&mut self, value: &[u8]) {
+        if self.has_data {
+            self.data.push(b'\n');
+        }
+        self.has_data = true;
+        self.data.extend_from_slice(value);
+    }
+
+    fn comment(&mut self, value: &[u8]) {
+        if !self.comments.is_empty() && self.comments.len() < MAX_COMMENT_BYTES {
+            self.comments.push(b'\n');
+        }
+        let room = MAX_COMMENT_BYTES.saturating_sub(self.comments.len());
+        self.comments.extend_from_slice(&value[..value.len().min(room)]);
+    }
+
+    fn clear(&mut self) {
+        self.start = None;
+        self.name.clear();
+        self.data.clear();
+        self.has_data = false;
+        self.comments.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: SseLimits = SseLimits { max_line_bytes: 24, max_event_bytes: 20 };
+
+    /// Writes every item as one line of text.
+    fn decode(reads: &[&[u8]]) -> Vec<String> {
+        let mut decoder = SseDecoder::new(LIMITS);
+        let mut items = Vec::new();
+        for read in reads {
+            let mut rest = *read;
+            while let Some(item) = decoder.next(&mut rest) {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                items.push(match item {
+                    SseItem::Event(SseEvent { name, data, offset }) => {
+                        format!("{offset} event {:?} {:?}", text(name), text(data))
+                    }
+                    SseItem::BareError { comments, offset } => {
+                        format!("{offset} error {:?}", text(comments))
+                    }
+                    SseItem::UnknownField { line, offset } => {
+                        format!("{offset} unknown {:?}", text(line))
+                    }
+                    SseItem::Oversized { what, offset } => format!("{offset} oversized {what:?}"),
+                });
+            }
+            assert!(rest.is_empty() || decoder.stopped);
+        }
+        items
+    }
+
+    fn check(stream: &[u8], expected: &[&str]) {
+        assert_eq!(decode(&[stream]), expected, "in one read");
+        for size in [1, 2, 3, 5, 7] {
+            let reads: Vec<&[u8]> = stream.chunks(size).collect();
+            assert_eq!(decode(&reads), expected, "in reads of {size}");
+        }
+        for cut in 0..=stream.len() {
+            assert_eq!(decode(&[&stream[..cut], &stream[cut..]]), expected, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn every_line_end_closes_a_line() {
+        check(
+            b"data: a\n\ndata: b\r\rdata: c\r\n\r\n",
+            &[r#"0 event "" "a""#, r#"9 event "" "b""#, r#"18 event "" "c""#],
+        );
+        check(b"data: a\r\ndata: b\rdata: c\n\n", &[r#"0 event "" "a\nb\nc""#]);
+        check("data: a\u{2028}b\u{c}c\n\n".as_bytes(), &["0 event \"\" \"a\\u{2028}b\\u{c}c\""]);
+    }
+
+    #[test]
+    fn fields_are_named_exactly_and_lose_one_blank() {
+        check(b"data:a\n\ndata:  b\n\n", &[r#"0 event "" "a""#, r#"8 event "" " b""#]);
+        check(b"event: x\nevent:y\nid: 1\nretry: 2\ndata: a\n\n", &[r#"0 event "y" "a""#]);
+        check(
+            b"Data: a\n data: b\ndata : c\n\n",
+            &[r#"0 unknown "Data: a""#, r#"8 unknown " data: b""#, r#"17 unknown "data : c""#],
+        );
+    }
+
+    #[test]
+    fn only_blocks_with_data_are_events() {
+        check(b"\n\n: hi\n\nid: 1\n\ndata\n\ndata:\n\nevent: ping\n\n", &[]);
+        check(b"event: x\n\ndata: a\n\n", &[r#"10 event "" "a""#]);
+        check(b"data\ndata\n\n", &[r#"0 event "" "\n""#]);
+        check(b"data: a\n: note\ndata: b\n\n", &[r#"0 event "" "a\nb""#]);
+        check(b"data: a\n\ndata: b\n", &[r#"0 event "" "a""#]);
+    }
+
+    #[test]
+    fn an_error_block_without_data_gives_its_comments() {
+        check(b"event: error\n: lost\n:later\n\n", &[r#"0 error "lost\nlater""#]);
+        check(b"event: error\n\n", &[r#"0 error """#]);
+        check(b"event: error\nevent: x\n: lost\n\n", &[]);
+    }
+
+    #[test]
+    fn one_leading_byte_order_mark_is_dropped() {
+        check(b"\xef\xbb\xbfdata: a\n\n", &[r#"3 event "" "a""#]);
+        check(b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", &[r#"3 unknown "\u{feff}data: a""#]);
+        check(b"\xef\xbbdata: a\n\n", &["0 unknown \"\u{fffd}data: a\""]);
+    }
+
+    #[test]
+    fn a_limit_passed_ends_the_reading() {
+        check(
+            b"data: 678901234567890123\n\ndata: 6789012345678901234\n\n",
+            &[r#"0 event "" "678901234567890123""#, "26 oversized Line"],
+        );
+        check(
+            b"data: a\n\ndata: 0123456789\ndata: 123456789\ndata: z\n\n",
+            &[r#"0 event "" "a""#, "9 oversized Event"],
+        );
+        check(b": 0123456789012345678901234567890123456789", &["0 oversized Line"]);
+    }
+
+    #[test]
+    fn a_bare_carriage_return_completes_its_event_at_once() {
+        let mut decoder = SseDecoder::new(LIMITS);
+        assert_eq!(decoder.next(&mut &b"data: a\r\n"[..]), None);
+        assert!(matches!(decoder.next(&mut &b"\r"[..]), Some(SseItem::Event(_))));
+        assert_eq!(decoder.next(&mut &b"\ndata: b"[..]), None);
+        assert_eq!(decoder.unfinished_line(), b"data: b");
+        assert_eq!(decoder.position(), 18);
+    }
+}
