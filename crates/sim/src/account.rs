@@ -1,7 +1,8 @@
 //! The server's own account: what it received and wrote, and when.
 //!
-//! A write is stamped immediately before the system call that hands the last bytes of the event to the kernel, and it
-//! is in the account before that call's bytes can be answered: whoever has read an event finds its stamp here.
+//! A write is stamped immediately before the system call that hands the last bytes of the event to
+//! the kernel, and it is in the account before that call's bytes can be answered: whoever has read
+//! an event finds its stamp here.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +12,15 @@ use serde_json::{Value, json};
 use crate::clock::monotonic_ns;
 use crate::faults::FaultKind;
 
-/// What one chat completion request was given. Members ending in `_ns` are nanoseconds of
-/// [`monotonic_ns`](crate::monotonic_ns)'s clock, except `lateness_max_ns`, which is a duration.
+/// What one chat completion request was given, if all of it was received. Members ending in `_ns`
+/// are nanoseconds of [`monotonic_ns`](crate::monotonic_ns)'s clock, except `lateness_max_ns`,
+/// which is a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestAccount {
     /// Tokens in the events written, reasoning included.
     pub completion_tokens: u64,
-    /// Events written: a stream's role chunk, output, finish reason, usage and end mark; otherwise 1, the body.
+    /// Events written: a stream's role chunk, output, finish reason, usage and end mark; otherwise
+    /// 1, the body.
     pub events: u64,
     /// The fault that was ordered for the request, by itself or by a rule.
     pub fault: Option<FaultKind>,
@@ -88,7 +91,8 @@ struct Ledger {
     opened: u64,
 }
 
-/// The hold of those who work on a request on its account. If the last of them leaves it open, the client went away.
+/// The hold of those who work on a request on its account. If the last of them leaves it open, the
+/// client went away.
 #[derive(Debug)]
 pub(crate) struct Entry {
     account: Arc<Mutex<RequestAccount>>,
@@ -189,8 +193,9 @@ impl Entry {
         }
     }
 
-    /// Runs one write of an event and notes it if the result tells that the event's last byte went out. The account is
-    /// locked meanwhile, so that no reader sees it between the write and its note.
+    /// Runs one write of an event and notes it if the result tells that the event's last byte went
+    /// out. The account is locked meanwhile, so that no reader sees it between the write and its
+    /// note.
     pub(crate) fn note_write<T>(
         &self,
         mark: Mark,

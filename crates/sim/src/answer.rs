@@ -1,14 +1,14 @@
 //! What the server answers: a pure function of seed, prompt and token limits.
 //!
-//! One token is one word with the white space before it, so any number of leading tokens joins to sane text. The last
-//! user message may hold instructions, in any case of letters:
+//! One token is one word with the white space before it, so any number of leading tokens joins to
+//! sane text. The last user message may hold instructions, in any case of letters:
 //!
 //! - `begin with the marker M`: the answer begins with M and one space.
 //! - `repeat the word W N times` (or `exactly N times`): W, N times, with one space between.
 //! - `return JSON with fields {…}`: that JSON object, as it is written there.
 //!
-//! M and W are taken without quotes around them and without punctuation after them. Without the second or third the
-//! answer is seeded pseudo-words.
+//! M and W are taken without quotes around them and without punctuation after them. Without the
+//! second or third the answer is seeded pseudo-words.
 
 use serde_json::value::RawValue;
 
@@ -31,7 +31,8 @@ pub(crate) struct Prompt {
 /// How long an answer may become.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Go on to the limit instead of ending where the answer would; without a limit it has no effect.
+    /// Go on to the limit instead of ending where the answer would; without a limit it has no
+    /// effect.
     pub(crate) ignore_eos: bool,
     /// Reasoning included; 1 to [`MAX_ANSWER_TOKENS`].
     pub(crate) max_tokens: Option<u32>,
@@ -52,8 +53,8 @@ pub(crate) enum FinishReason {
     Stop,
 }
 
-/// Composes the answer. An instructed answer that fits its limit exactly ends with `stop`; pseudo-words have no end of
-/// their own, so under a limit they end with `length`.
+/// Composes the answer. An instructed answer that fits its limit exactly ends with `stop`;
+/// pseudo-words have no end of their own, so under a limit they end with `length`.
 pub(crate) fn compose(config: &SimConfig, prompt: &Prompt, limits: Limits) -> Answer {
     let mut rng = generator(config.seed, Purpose::Answer, &prompt.text);
     let limit = limits.max_tokens.unwrap_or(config.answer_tokens).min(MAX_ANSWER_TOKENS);
@@ -239,7 +240,8 @@ mod tests {
         use FinishReason::{Length, Stop};
         let repeat = "repeat the word w 10 times";
         let marker = "begin with the marker M";
-        // instruction, reasoning ratio, max_tokens, ignore_eos; reasoning tokens, content tokens, finish reason
+        // instruction, reasoning ratio, max_tokens, ignore_eos; reasoning tokens, content tokens,
+        // finish reason
         let cases = [
             ("hello", 0.0, None, false, 0, 128, Stop),
             ("hello", 0.0, None, true, 0, 128, Stop),

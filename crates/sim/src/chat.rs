@@ -1,15 +1,11 @@
-//! The chat completions API: requests in, events and bodies out.
-//!
-//! A prompt token is one word of the message contents, split at white space; a completion token is one word of the
-//! answer or of its reasoning.
+//! Chat completion requests: what of them counts here, checked. Members that are not named are
+//! passed over.
 
-use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::answer::{FinishReason, Limits, MAX_ANSWER_TOKENS, Prompt};
+use crate::answer::{Limits, MAX_ANSWER_TOKENS, Prompt};
 use crate::api_error::ApiError;
-use crate::engine::{Channel, Event};
 use crate::faults::{FaultKind, parse_order};
 
 /// A checked request.
@@ -20,6 +16,7 @@ pub(crate) struct ChatRequest {
     /// What the body member `sim` orders; `Some(None)`: no fault, whatever the rules say.
     pub(crate) order: Option<Option<FaultKind>>,
     pub(crate) prompt: Prompt,
+    /// Words of all message contents, split at white space: the prompt tokens.
     pub(crate) prompt_words: u64,
     pub(crate) stream: bool,
     pub(crate) usage: StreamUsage,
@@ -134,193 +131,26 @@ impl WireMessage {
     }
 }
 
-/// Writes the events of one response, counting the tokens as they go by.
-#[derive(Debug)]
-pub(crate) struct Renderer {
-    continuous_usage: bool,
-    created: u64,
-    id: String,
-    model: String,
-    usage: Counts,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Counts {
-    completion: u64,
-    prompt: u64,
-    reasoning: u64,
-}
-
-impl Renderer {
-    /// `created` is in seconds since the Unix epoch.
-    pub(crate) fn new(request: &ChatRequest, ordinal: u64, created: u64) -> Self {
-        Self {
-            continuous_usage: request.usage == StreamUsage::Continuous,
-            created,
-            id: format!("chatcmpl-sim-{ordinal}"),
-            model: request.model.clone(),
-            usage: Counts { completion: 0, prompt: request.prompt_words, reasoning: 0 },
-        }
-    }
-
-    /// The bytes of an event: for a stream with its framing, else the whole body.
-    pub(crate) fn render(&mut self, event: &Event) -> Bytes {
-        match event {
-            Event::Done => Bytes::from_static(b"data: [DONE]\n\n"),
-            Event::Finish(reason) => self.chunk(Delta::default(), Some(*reason)),
-            Event::Output { channel, text, tokens } => {
-                self.count(*channel, (*tokens).into());
-                self.chunk(Delta::output(*channel, text), None)
-            }
-            Event::Role => self.chunk(
-                Delta { content: Some(""), role: Some("assistant"), ..Delta::default() },
-                None,
-            ),
-            Event::Usage => self.framed(&[], Some(self.usage.report())),
-            Event::Whole(answer) => {
-                self.count(Channel::Reasoning, answer.reasoning.len() as u64);
-                self.count(Channel::Content, answer.content.len() as u64);
-                let (content, reasoning) = (answer.content.concat(), answer.reasoning.concat());
-                let message = Delta {
-                    content: Some(&content),
-                    reasoning_content: (!reasoning.is_empty()).then_some(&reasoning),
-                    role: Some("assistant"),
-                };
-                let choice = Choice {
-                    delta: None,
-                    finish_reason: Some(answer.finish.name()),
-                    index: 0,
-                    message: Some(message),
-                };
-                json(&self.response("chat.completion", &[choice], Some(self.usage.report())))
-            }
-        }
-    }
-
-    fn count(&mut self, channel: Channel, tokens: u64) {
-        self.usage.completion += tokens;
-        if channel == Channel::Reasoning {
-            self.usage.reasoning += tokens;
-        }
-    }
-
-    fn chunk(&self, delta: Delta<'_>, finish: Option<FinishReason>) -> Bytes {
-        let choice = Choice {
-            delta: Some(delta),
-            finish_reason: finish.map(FinishReason::name),
-            index: 0,
-            message: None,
-        };
-        self.framed(&[choice], self.continuous_usage.then(|| self.usage.report()))
-    }
-
-    fn framed(&self, choices: &[Choice<'_>], usage: Option<Usage>) -> Bytes {
-        let body = json(&self.response("chat.completion.chunk", choices, usage));
-        [b"data: ", &body[..], b"\n\n"].concat().into()
-    }
-
-    fn response<'a>(
-        &'a self,
-        object: &'static str,
-        choices: &'a [Choice<'a>],
-        usage: Option<Usage>,
-    ) -> Response<'a> {
-        Response { choices, created: self.created, id: &self.id, model: &self.model, object, usage }
-    }
-}
-
-impl FinishReason {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Stop => "stop",
-        }
-    }
-}
-
-impl Counts {
-    fn report(self) -> Usage {
-        let details = CompletionDetails { reasoning_tokens: self.reasoning };
-        Usage {
-            completion_tokens: self.completion,
-            completion_tokens_details: (self.reasoning > 0).then_some(details),
-            prompt_tokens: self.prompt,
-            total_tokens: self.prompt + self.completion,
-        }
-    }
-}
-
-fn json(value: &Response<'_>) -> Bytes {
-    serde_json::to_vec(value).expect("texts and whole numbers always serialise").into()
-}
-
-#[derive(Serialize)]
-struct Response<'a> {
-    id: &'a str,
-    object: &'static str,
-    created: u64,
-    model: &'a str,
-    choices: &'a [Choice<'a>],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
-}
-
-#[derive(Serialize)]
-struct Choice<'a> {
-    index: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delta: Option<Delta<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<Delta<'a>>,
-    finish_reason: Option<&'static str>,
-}
-
-#[derive(Default, Serialize)]
-struct Delta<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_content: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    content: Option<&'a str>,
-}
-
-impl<'a> Delta<'a> {
-    fn output(channel: Channel, text: &'a str) -> Self {
-        match channel {
-            Channel::Content => Self { content: Some(text), ..Self::default() },
-            Channel::Reasoning => Self { reasoning_content: Some(text), ..Self::default() },
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Usage {
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    total_tokens: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    completion_tokens_details: Option<CompletionDetails>,
-}
-
-#[derive(Serialize)]
-struct CompletionDetails {
-    reasoning_tokens: u64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
 
     #[test]
     fn a_request_is_read() {
-        let body = br#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,
-            "max_completion_tokens":7,"ignore_eos":true,"temperature":0,"sim":{"fault":"none"},"messages":[
-            {"role":"system","content":"be brief"},
-            {"role":"user","content":"an earlier question"},
-            {"role":"user","content":[{"type":"text","text":"two words"},{"type":"image_url"},{"type":"text","text":"x"}]},
-            {"role":"assistant","content":null}]}"#;
+        let body =
+            br#"{"model": "m", "temperature": 0, "ignore_eos": true, "sim": {"fault": "none"},
+            "max_tokens": 9, "max_completion_tokens": 7,
+            "stream": true, "stream_options": {"include_usage": true},
+            "messages": [
+                {"role": "system", "content": "be brief"},
+                {"role": "user", "content": "an earlier question"},
+                {"role": "user", "content": [
+                    {"type": "text", "text": "two words"},
+                    {"type": "image_url"},
+                    {"type": "text", "text": "x"}
+                ]},
+                {"role": "assistant", "content": null}
+            ]}"#;
         let request = ChatRequest::parse(body).unwrap();
         assert_eq!(request.prompt.instruction, "two words\nx");
         assert_eq!(request.prompt_words, 8);
@@ -355,72 +185,5 @@ mod tests {
         assert!(
             ChatRequest::parse(unknown).unwrap_err().message.starts_with("unknown field `fautl`")
         );
-    }
-
-    #[test]
-    fn events_are_written_as_the_api_has_them() {
-        let body = br#"{"model":"m","stream":true,"messages":[{"role":"user","content":"a b"}],
-            "stream_options":{"include_usage":true,"continuous_usage_stats":true}}"#;
-        let mut renderer = Renderer::new(&ChatRequest::parse(body).unwrap(), 4, 1_700_000_000);
-        let output =
-            |channel, text: &str| Event::Output { channel, text: text.to_owned(), tokens: 2 };
-        let whole = Answer {
-            content: vec!["x".to_owned(), " y".to_owned()],
-            finish: FinishReason::Stop,
-            reasoning: vec!["r".to_owned()],
-        };
-        let chunk = |rest: &str| {
-            let head = r#"{"id":"chatcmpl-sim-4","object":"chat.completion.chunk","created":1700000000,"model":"m","#;
-            format!("data: {head}{rest}\n\n")
-        };
-        let usage = |completion: u64, details: &str| {
-            let total = completion + 2;
-            format!(
-                r#""usage":{{"prompt_tokens":2,"completion_tokens":{completion},"total_tokens":{total}{details}}}}}"#
-            )
-        };
-        let reasoned = r#","completion_tokens_details":{"reasoning_tokens":2}"#;
-        let choice = |inner: &str| format!(r#""choices":[{{"index":0,{inner}}}],"#);
-        let cases = [
-            (
-                Event::Role,
-                chunk(
-                    &(choice(r#""delta":{"role":"assistant","content":""},"finish_reason":null"#)
-                        + &usage(0, "")),
-                ),
-            ),
-            (
-                output(Channel::Reasoning, "q\""),
-                chunk(
-                    &(choice(r#""delta":{"reasoning_content":"q\""},"finish_reason":null"#)
-                        + &usage(2, reasoned)),
-                ),
-            ),
-            (
-                output(Channel::Content, "a b"),
-                chunk(
-                    &(choice(r#""delta":{"content":"a b"},"finish_reason":null"#)
-                        + &usage(4, reasoned)),
-                ),
-            ),
-            (
-                Event::Finish(FinishReason::Length),
-                chunk(&(choice(r#""delta":{},"finish_reason":"length""#) + &usage(4, reasoned))),
-            ),
-            (Event::Usage, chunk(&(r#""choices":[],"#.to_owned() + &usage(4, reasoned)))),
-            (Event::Done, "data: [DONE]\n\n".to_owned()),
-        ];
-        for (event, expected) in cases {
-            assert_eq!(renderer.render(&event), expected.as_bytes(), "{event:?}");
-        }
-        let mut renderer = Renderer::new(&ChatRequest::parse(body).unwrap(), 4, 1_700_000_000);
-        let body: Value = serde_json::from_slice(&renderer.render(&Event::Whole(whole))).unwrap();
-        assert_eq!(body["object"], "chat.completion");
-        let message =
-            serde_json::json!({"role": "assistant", "content": "x y", "reasoning_content": "r"});
-        assert_eq!(body["choices"][0]["message"], message);
-        assert_eq!(body["choices"][0]["finish_reason"], "stop");
-        assert_eq!(body["usage"]["completion_tokens"], 3);
-        assert_eq!(body["usage"]["completion_tokens_details"]["reasoning_tokens"], 1);
     }
 }

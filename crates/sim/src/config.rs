@@ -10,7 +10,8 @@ use crate::faults::{FaultKind, FaultRule};
 const HOUR: Duration = Duration::from_secs(3600);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Everything that decides how a server behaves. The same configuration gives the same answers and the same due times.
+/// Everything that decides how a server behaves. The same configuration gives the same answers and
+/// the same due times.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,12 +22,14 @@ const SECOND: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone, Debug)]
 pub struct SimConfig {
-    /// How many requests the account remembers; beyond it the oldest are forgotten. Default 65,536; at least 1.
+    /// How many requests the account remembers; beyond it the oldest are forgotten. Default 65,536;
+    /// at least 1.
     pub account_limit: usize,
-    /// Tokens of an answer whose length neither the request nor an instruction decides. Default 128; at least 1.
+    /// Tokens of an answer whose length neither the request nor an instruction decides. Default
+    /// 128; at least 1.
     pub answer_tokens: u32,
-    /// Whether the connection is closed after each stream although its head promised to keep it, as llama.cpp does.
-    /// Default `false`.
+    /// Whether the connection is closed after each stream although its head promised to keep it, as
+    /// llama.cpp does. Default `false`.
     pub close_after_stream: bool,
     /// Whether the account keeps the write time of every output event. Default `false`.
     pub event_times: bool,
@@ -48,10 +51,11 @@ pub struct SimConfig {
     pub role_chunk: RoleChunk,
     /// Seeds the answers and the jitter. Default 0.
     pub seed: u64,
-    /// Tokens in each output event (the last of a channel may hold fewer), as under speculative decoding. Default 1; at
-    /// least 1.
+    /// Tokens in each output event (the last of a channel may hold fewer), as under speculative
+    /// decoding. Default 1; at least 1.
     pub tokens_per_event: u32,
-    /// From the receipt of a request to its first output event, prefill apart. Default 50 ms; at most an hour.
+    /// From the receipt of a request to its first output event, prefill apart. Default 50 ms; at
+    /// most an hour.
     pub ttft: Duration,
 }
 
@@ -77,7 +81,8 @@ impl Default for SimConfig {
     }
 }
 
-/// By what factor each planned duration is multiplied; drawn anew for the time to first token and for every interval.
+/// By what factor each planned duration is multiplied; drawn anew for the time to first token and
+/// for every interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Jitter {
     /// exp(σ·z) with z standard normal: the median factor is 1, the tail is on the slow side.

@@ -1,9 +1,10 @@
 //! The timing model: which events a response holds and when each is due.
 //!
-//! Pure: times count from the receipt of the request, and nothing here reads a clock. Without jitter the k-th output
-//! event (from 0) is due at `ttft + words · prefill_per_word + k · interval`; under jitter each of the two parts of that
-//! sum, and each interval, is multiplied by its own factor. The due times are absolute: a late event makes no later one
-//! late. Finish reason, usage and end mark are due with the last output event; a response that is not streamed, head
+//! Pure: times count from the receipt of the request, and nothing here reads a clock. Without
+//! jitter the k-th output event (from 0) is due at `ttft + words · prefill_per_word + k ·
+//! interval`; under jitter each of the two parts of that sum, and each interval, is multiplied by
+//! its own factor. The due times are absolute: a late event makes no later one late. Finish reason,
+//! usage and end mark are due with the last output event; a response that is not streamed, head
 //! included, too.
 
 use std::time::Duration;
@@ -124,7 +125,8 @@ impl Plan {
         Self { head: Some(Duration::ZERO), steps, end }
     }
 
-    /// The same response under a fault. A status fault replaces the response and is no matter of a plan.
+    /// The same response under a fault. A status fault replaces the response and is no matter of a
+    /// plan.
     pub(crate) fn with_fault(mut self, fault: FaultKind) -> Self {
         match fault {
             FaultKind::Close(at) => self.cut(at, End::Close),

@@ -1,4 +1,5 @@
-//! What can go wrong before the first request. Afterwards a server answers with an HTTP error instead.
+//! What can go wrong before the first request. Afterwards a server answers with an HTTP error
+//! instead.
 
 use std::io;
 use std::net::SocketAddr;

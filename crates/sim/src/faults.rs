@@ -1,8 +1,9 @@
 //! Faults as data: which request fails, how, and after how much output.
 //!
-//! A fault comes from the first of these that says anything: the request's header `x-sim-fault`, its body member
-//! `"sim": {"fault": "…"}`, the [`FaultRule`]s of the configuration. The texts of the first two are those that
-//! [`FaultKind`] parses, or `none`, which switches the rules off for that request.
+//! A fault comes from the first of these that says anything: the request's header `x-sim-fault`,
+//! its body member `"sim": {"fault": "…"}`, the [`FaultRule`]s of the configuration. The texts of
+//! the first two are those that [`FaultKind`] parses, or `none`, which switches the rules off for
+//! that request.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +11,8 @@ use std::time::Duration;
 
 use crate::error::FaultSyntaxError;
 
-/// A fault that strikes every n-th chat completion request, counted from 1 over the life of the server.
+/// A fault that strikes every n-th chat completion request, counted from 1 over the life of the
+/// server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultRule {
     /// The requests whose ordinal is a multiple of this; at least 1.
@@ -21,8 +23,9 @@ pub struct FaultRule {
 
 /// How a request fails.
 ///
-/// The text form, for `x-sim-fault` and for command lines, is given with each variant; `AT` is `head` or a number of
-/// output events. Without streaming a number means after the head and before the body, whatever the number.
+/// The text form, for `x-sim-fault` and for command lines, is given with each variant; `AT` is
+/// `head` or a number of output events. Without streaming a number means after the head and before
+/// the body, whatever the number.
 ///
 /// ```
 /// use streamgauge_sim::{FaultKind, FaultPoint};
@@ -36,7 +39,8 @@ pub struct FaultRule {
 pub enum FaultKind {
     /// `close:AT`: the connection is closed in good order (FIN), the response unfinished.
     Close(FaultPoint),
-    /// `end:K`: the body ends in good order without finish reason, usage and end mark. Without streaming, as `close`.
+    /// `end:K`: the body ends in good order without finish reason, usage and end mark. Without
+    /// streaming, as `close`.
     EndEarly {
         /// Output events before the end.
         after_outputs: u64,
@@ -50,7 +54,8 @@ pub enum FaultKind {
         /// How late everything after that point is; `None`: it never comes.
         resume_after: Option<Duration>,
     },
-    /// `status:CODE` or `status:CODE:RETRY_AFTER_S`: an error status with an error body in place of the answer.
+    /// `status:CODE` or `status:CODE:RETRY_AFTER_S`: an error status with an error body in place of
+    /// the answer.
     Status {
         /// The status, 400 to 599.
         code: u16,
@@ -62,7 +67,8 @@ pub enum FaultKind {
 /// Where in a response a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultPoint {
-    /// After the head, the role chunk and this many output events; at the latest before the finish reason.
+    /// After the head, the role chunk and this many output events; at the latest before the finish
+    /// reason.
     AfterOutputs(u64),
     /// Before the first byte of the response.
     BeforeHead,

@@ -1,25 +1,29 @@
 //! A simulated inference server with known timing, for tests, demonstrations and calibration.
 //!
-//! It serves OpenAI-compatible chat completions (`POST /v1/chat/completions`, streamed or not), `GET /v1/models` and
-//! `GET /health`. What it answers and when each event is due follow from [`SimConfig`] and the request alone; what it
-//! really wrote, and when, stands in its own account ([`SimServer::account`], or `GET /sim/account` from another
-//! process; `DELETE /sim/account` clears it). A measuring client is right when it agrees with that account.
+//! It serves OpenAI-compatible chat completions (`POST /v1/chat/completions`, streamed or not),
+//! `GET /v1/models` and `GET /health`. What it answers and when each event is due follow from
+//! [`SimConfig`] and the request alone; what it really wrote, and when, stands in its own account
+//! ([`SimServer::account`], or `GET /sim/account` from another process; `DELETE /sim/account`
+//! clears it). A measuring client is right when it agrees with that account.
 //!
-//! - **Timing.** The k-th output event is due at `ttft + words · prefill_per_word + k · interval` after the request was
-//!   received, varied by a seeded [`Jitter`] that depends on the request's `x-request-id` (without one: on its
-//!   ordinal). Timers have a resolution of a millisecond, so an event is written up to about that much after it is
-//!   due; the account holds the true times.
-//! - **Answers.** One token is one word. The last user message may say `begin with the marker M`, `repeat the word W
-//!   N times` or `return JSON with fields {…}`, and is obeyed; all else is answered with seeded pseudo-words, as many
-//!   as the token limit, else [`SimConfig::answer_tokens`]. Prompt tokens are the words of all message contents.
-//! - **Tokens and usage.** `max_tokens`, `max_completion_tokens` and `ignore_eos` are honoured. A stream reports usage
-//!   only if `stream_options.include_usage` asks for it (`continuous_usage_stats`: in every chunk).
-//! - **Faults.** [`FaultRule`]s strike every n-th request. A request orders a fault for itself by the header
-//!   `x-sim-fault` or the body member `"sim": {"fault": "…"}`, in the text form of [`FaultKind`]; `none` switches the
-//!   rules off for it.
+//! - **Timing.** After the request was received, the k-th output event (from 0) is due at
+//!   `ttft + words · prefill_per_word + k · interval`, varied by a seeded [`Jitter`] that depends
+//!   on the request's `x-request-id` (without one: on its ordinal). The timers count in
+//!   milliseconds and round up, so on an idle machine an event is written one to two milliseconds
+//!   after it is due; no lateness is carried on, and the account holds the true times.
+//! - **Answers.** One token is one word. The last user message may say `begin with the marker M`,
+//!   `repeat the word W N times` or `return JSON with fields {…}`, and is obeyed; all else is
+//!   answered with seeded pseudo-words, as many as the token limit, else
+//!   [`SimConfig::answer_tokens`]. Prompt tokens are the words of all message contents.
+//! - **Tokens and usage.** `max_tokens`, `max_completion_tokens` and `ignore_eos` are honoured. A
+//!   stream reports usage only if `stream_options.include_usage` asks for it
+//!   (`continuous_usage_stats`: in every chunk).
+//! - **Faults.** [`FaultRule`]s strike every n-th request. A request orders a fault for itself by
+//!   the header `x-sim-fault` or the body member `"sim": {"fault": "…"}`, in the text form of
+//!   [`FaultKind`]; `none` switches the rules off for it.
 //!
-//! [`RawServer`] plays bytes for what no proper server would send. Left out: TLS, HTTP/2, more than one choice, tools,
-//! and any queueing between requests: each is served as if it were alone.
+//! [`RawServer`] plays bytes for what no proper server would send. Left out: TLS, HTTP/2, more than
+//! one choice, tools, and any queueing between requests: each is served as if it were alone.
 //!
 //! ```
 //! use streamgauge_sim::{Sim, SimConfig};
@@ -52,6 +56,7 @@ mod error;
 mod faults;
 mod paced;
 mod raw;
+mod render;
 mod seeded;
 mod server;
 mod service;

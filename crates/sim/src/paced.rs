@@ -1,4 +1,5 @@
-//! The body that sends a plan: each event at its due time, in a write of its own, then the plan's end.
+//! The body that sends a plan: each event at its due time, in a write of its own, then the plan's
+//! end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::account::{Entry, Mark, RequestOutcome};
-use crate::chat::Renderer;
 use crate::clock::monotonic_ns;
 use crate::engine::{End, Event, Plan, Step};
+use crate::render::Renderer;
 use crate::socket::Tap;
 
 /// An ordered fault: the connection is to be dropped here.
@@ -48,8 +49,8 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    /// Ends a response by a fault that leaves it unfinished. Stays pending for a stall: the connection's task goes on
-    /// reading and drops the response when the client goes away.
+    /// Ends a response by a fault that leaves it unfinished. Stays pending for a stall: the
+    /// connection's task goes on reading and drops the response when the client goes away.
     pub(crate) fn poll_cut(&self, end: End) -> Poll<Severed> {
         self.entry.conclude(RequestOutcome::Faulted);
         match end {

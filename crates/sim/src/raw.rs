@@ -29,10 +29,11 @@ pub enum RawStep {
     Write(Vec<u8>),
 }
 
-/// A TCP server on the loopback interface that reads a request and plays a script, whatever the request was.
+/// A TCP server on the loopback interface that reads a request and plays a script, whatever the
+/// request was.
 ///
-/// A request is a head that ends in an empty line and as many bytes as its `Content-Length` says; a chunked body is not
-/// recognised. Dropping the server stops it.
+/// A request is a head that ends in an empty line and as many bytes as its `Content-Length` says; a
+/// chunked body is not recognised. Dropping the server stops it.
 #[derive(Debug)]
 pub struct RawServer {
     addr: SocketAddr,
@@ -49,8 +50,8 @@ impl RawServer {
         Self::start_scripts(vec![steps]).await
     }
 
-    /// Starts a server that plays the n-th script on the n-th connection, and the last one on all further ones. Without
-    /// a script, connections are closed after their first request.
+    /// Starts a server that plays the n-th script on the n-th connection, and the last one on all
+    /// further ones. Without a script, connections are closed after their first request.
     ///
     /// # Errors
     /// [`SimError::Listen`] if no port is free.

@@ -1,4 +1,5 @@
-//! The one source of chance: a generator that depends on a seed, a purpose and a key, and on nothing else.
+//! The one source of chance: a generator that depends on a seed, a purpose and a key, and on
+//! nothing else.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};

@@ -18,7 +18,8 @@ use crate::error::SimError;
 use crate::service::answer;
 use crate::socket::{Socket, Tap};
 
-/// Connections that may wait to be accepted: more than any burst of a load test, so that none waits for a second SYN.
+/// Connections that may wait to be accepted: more than any burst of a load test, so that none waits
+/// for a second SYN.
 const BACKLOG: u32 = 4096;
 
 /// A simulated inference server.
@@ -29,11 +30,12 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// Starts a server on the current tokio runtime, which needs its I/O and time drivers. Port 0 takes a free one.
+    /// Starts a server on the current tokio runtime, which needs its I/O and time drivers. Port 0
+    /// takes a free one.
     ///
     /// # Errors
-    /// [`SimError::Setting`] if the configuration holds a value outside its range, [`SimError::Listen`] if the address
-    /// cannot be had.
+    /// [`SimError::Setting`] if the configuration holds a value outside its range,
+    /// [`SimError::Listen`] if the address cannot be had.
     pub async fn start(config: SimConfig, addr: SocketAddr) -> Result<SimServer, SimError> {
         let sim = Arc::new(Self::new(config)?);
         let (listener, addr) = listen(addr)?;
@@ -70,8 +72,8 @@ impl Sim {
         connections.shutdown().await;
     }
 
-    /// Answers the requests of one connection. Its errors are the client's departures and ordered faults, both of
-    /// which stand in the account.
+    /// Answers the requests of one connection. Its errors are the client's departures and ordered
+    /// faults, both of which stand in the account.
     async fn converse(self: Arc<Self>, stream: TcpStream) {
         let tap = Arc::new(Tap::default());
         let Ok(socket) = Socket::new(stream, Arc::clone(&tap)) else { return };

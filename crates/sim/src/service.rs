@@ -16,10 +16,11 @@ use tokio::time::sleep_until;
 use crate::account::{Entry, RequestOutcome};
 use crate::answer::compose;
 use crate::api_error::ApiError;
-use crate::chat::{ChatRequest, Renderer};
+use crate::chat::ChatRequest;
 use crate::engine::Plan;
 use crate::faults::{FaultKind, by_rule, parse_order};
 use crate::paced::{Delivery, PacedBody, Receipt, Severed};
+use crate::render::Renderer;
 use crate::server::Sim;
 use crate::socket::Tap;
 
@@ -37,7 +38,8 @@ pub(crate) async fn answer(
         (&Method::POST, "/v1/chat/completions") => return chat(&sim, tap, request).await,
         (&Method::GET, "/health") => document(&json!({"status": "ok"})),
         (&Method::GET, "/v1/models") => {
-            let model = json!({"id": sim.config.model, "object": "model", "created": 0, "owned_by": "streamgauge-sim"});
+            let id = &sim.config.model;
+            let model = json!({"id": id, "object": "model", "created": 0, "owned_by": "sim"});
             document(&json!({"object": "list", "data": [model]}))
         }
         (&Method::GET, "/sim/account") => document(&sim.account.to_json()),
@@ -83,7 +85,10 @@ async fn chat(sim: &Sim, tap: Arc<Tap>, request: Request<Incoming>) -> Result<An
 
     let answer = compose(&sim.config, &request.prompt, request.limits);
     let plan = Plan::new(&sim.config, &request, answer, &entry.id());
-    let plan = fault.into_iter().fold(plan, Plan::with_fault);
+    let plan = match fault {
+        Some(fault) => plan.with_fault(fault),
+        None => plan,
+    };
     let delivery = Delivery {
         renderer: Renderer::new(&request, entry.ordinal(), unix_seconds()),
         entry: Arc::new(entry),

@@ -1,7 +1,7 @@
 //! The server's end of a connection: where reads and writes are stamped.
 //!
-//! A body announces each event on the [`Tap`] and gives out the next one only when the socket has written all of it, so
-//! every event is a write of its own and every stamp belongs to one event.
+//! A body announces each event on the [`Tap`] and gives out the next one only when the socket has
+//! written all of it, so every event is a write of its own and every stamp belongs to one event.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -43,7 +43,8 @@ impl Tap {
         self.lock().last_read_ns
     }
 
-    /// The next bytes written are this event. Only after [`poll_written`](Self::poll_written) was ready.
+    /// The next bytes written are this event. Only after [`poll_written`](Self::poll_written) was
+    /// ready.
     pub(crate) fn announce(&self, entry: Arc<Entry>, mark: Mark) {
         self.lock().announced = Some(Announced::Event(entry, mark));
     }
@@ -78,7 +79,8 @@ impl Tap {
         self.last_stream_ended.notified().await;
     }
 
-    /// Runs a write of `length` bytes. If all of them went out, notes an announced event and lets the next one come.
+    /// Runs a write of `length` bytes. If all of them went out, notes an announced event and lets
+    /// the next one come.
     fn write(
         &self,
         length: usize,

@@ -48,7 +48,8 @@ pub fn spawn_thread(config: SimConfig, addr: SocketAddr) -> Result<ThreadedSim, 
     Ok(ThreadedSim { account, addr, running: Some(Running { stop, thread }) })
 }
 
-/// Made on the server's thread, because a runtime must not be dropped on a thread that runs another one.
+/// Made on the server's thread, because a runtime must not be dropped on a thread that runs another
+/// one.
 fn prepare(addr: SocketAddr) -> Result<(Runtime, TcpListener, SocketAddr), SimError> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(|source| SimError::Thread { source })?;
@@ -59,7 +60,8 @@ fn prepare(addr: SocketAddr) -> Result<(Runtime, TcpListener, SocketAddr), SimEr
     Ok((runtime, listener, addr))
 }
 
-/// A handle on a server that runs on its own thread. Dropping it stops the server and waits for the thread.
+/// A handle on a server that runs on its own thread. Dropping it stops the server and waits for the
+/// thread.
 #[derive(Debug)]
 pub struct ThreadedSim {
     account: Account,

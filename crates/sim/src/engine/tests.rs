@@ -46,11 +46,17 @@ fn outline(plan: &Plan) -> String {
         };
         text.push_str(&format!(" {}:{kind}", step.due.as_millis()));
     }
-    format!("{text} {:?}", plan.end)
+    let end = match plan.end {
+        End::Body { by_fault: false } => "end",
+        End::Body { by_fault: true } => "early end",
+        End::Close => "close",
+        End::Hang => "hang",
+        End::Reset => "reset",
+    };
+    format!("{text} | {end}")
 }
 
-const FAULTLESS: &str =
-    "0 50:role 50:r 60:s 70:t 80:a 90:b 90:finish 90:usage 90:done Body { by_fault: false }";
+const FAULTLESS: &str = "0 50:role 50:r 60:s 70:t 80:a 90:b 90:finish 90:usage 90:done | end";
 
 #[test]
 fn events_are_due_at_absolute_times() {
@@ -60,15 +66,9 @@ fn events_are_due_at_absolute_times() {
     let pairs = SimConfig { tokens_per_event: 2, ..base() };
     let cases = [
         (base(), FAULTLESS),
-        (
-            at_once,
-            "0 0:role 50:r 60:s 70:t 80:a 90:b 90:finish 90:usage 90:done Body { by_fault: false }",
-        ),
-        (
-            prefill,
-            "0 62:role 62:r 63:s 64:t 65:a 66:b 66:finish 66:usage 66:done Body { by_fault: false }",
-        ),
-        (pairs, "0 50:role 50:r s 60:t 70:a b 70:finish 70:usage 70:done Body { by_fault: false }"),
+        (at_once, "0 0:role 50:r 60:s 70:t 80:a 90:b 90:finish 90:usage 90:done | end"),
+        (prefill, "0 62:role 62:r 63:s 64:t 65:a 66:b 66:finish 66:usage 66:done | end"),
+        (pairs, "0 50:role 50:r s 60:t 70:a b 70:finish 70:usage 70:done | end"),
     ];
     for (config, expected) in cases {
         assert_eq!(outline(&streamed(&config)), expected);
@@ -85,11 +85,8 @@ fn usage_comes_only_when_asked_for_and_a_whole_answer_with_its_head() {
             "key",
         ))
     };
-    assert_eq!(
-        plan(true, StreamUsage::Never),
-        "0 50:role 50:a 60:b 60:finish 60:done Body { by_fault: false }"
-    );
-    assert_eq!(plan(false, StreamUsage::Never), "60 60:whole Body { by_fault: false }");
+    assert_eq!(plan(true, StreamUsage::Never), "0 50:role 50:a 60:b 60:finish 60:done | end");
+    assert_eq!(plan(false, StreamUsage::Never), "60 60:whole | end");
 }
 
 #[test]
@@ -100,27 +97,24 @@ fn an_answer_without_tokens_still_has_its_frame() {
         answer(&[], &[]),
         "key",
     );
-    assert_eq!(outline(&plan), "0 50:role 50:finish 50:done Body { by_fault: false }");
+    assert_eq!(outline(&plan), "0 50:role 50:finish 50:done | end");
 }
 
 #[test]
 fn faults_cut_or_delay_the_plan() {
     let cases = [
-        ("close:head", "no head Close"),
-        ("close:0", "0 50:role Close"),
-        ("close:2", "0 50:role 50:r 60:s Close"),
-        ("reset:99", "0 50:role 50:r 60:s 70:t 80:a 90:b Reset"),
-        ("end:1", "0 50:role 50:r Body { by_fault: true }"),
-        ("stall:1", "0 50:role 50:r Hang"),
-        ("stall:head", "no head Hang"),
+        ("close:head", "no head | close"),
+        ("close:0", "0 50:role | close"),
+        ("close:2", "0 50:role 50:r 60:s | close"),
+        ("reset:99", "0 50:role 50:r 60:s 70:t 80:a 90:b | reset"),
+        ("end:1", "0 50:role 50:r | early end"),
+        ("stall:1", "0 50:role 50:r | hang"),
+        ("stall:head", "no head | hang"),
         (
             "stall:4:1000",
-            "0 50:role 50:r 60:s 70:t 80:a 1090:b 1090:finish 1090:usage 1090:done Body { by_fault: false }",
+            "0 50:role 50:r 60:s 70:t 80:a 1090:b 1090:finish 1090:usage 1090:done | end",
         ),
-        (
-            "stall:head:7",
-            "7 57:role 57:r 67:s 77:t 87:a 97:b 97:finish 97:usage 97:done Body { by_fault: false }",
-        ),
+        ("stall:head:7", "7 57:role 57:r 67:s 77:t 87:a 97:b 97:finish 97:usage 97:done | end"),
         ("status:500", FAULTLESS),
     ];
     for (fault, expected) in cases {
@@ -132,11 +126,11 @@ fn faults_cut_or_delay_the_plan() {
 #[test]
 fn without_streaming_a_fault_after_outputs_comes_before_the_body() {
     let cases = [
-        ("close:1", "60 Close"),
-        ("end:1", "60 Close"),
-        ("reset:head", "no head Reset"),
-        ("stall:0:5", "60 65:whole Body { by_fault: false }"),
-        ("stall:head:5", "65 65:whole Body { by_fault: false }"),
+        ("close:1", "60 | close"),
+        ("end:1", "60 | close"),
+        ("reset:head", "no head | reset"),
+        ("stall:0:5", "60 65:whole | end"),
+        ("stall:head:5", "65 65:whole | end"),
     ];
     for (fault, expected) in cases {
         let plan = Plan::new(

@@ -90,11 +90,22 @@ async fn another_process_can_read_and_clear_it() {
     let expected = json!({
         "clock": "CLOCK_MONOTONIC",
         "requests": [{
-            "completion_tokens": 2, "events": 6, "fault": null, "first_output_ns": noted.first_output_ns,
-            "first_write_ns": noted.first_write_ns, "id": "sim-1", "last_output_ns": noted.last_output_ns,
-            "last_write_ns": noted.last_write_ns, "lateness_max_ns": noted.lateness_max_ns, "ordinal": 1,
-            "outcome": "complete", "output_events": 2, "output_ns": noted.output_ns,
-            "received_ns": noted.received_ns, "status": 200, "streamed": true,
+            "completion_tokens": 2,
+            "events": 6,
+            "fault": null,
+            "first_output_ns": noted.first_output_ns,
+            "first_write_ns": noted.first_write_ns,
+            "id": "sim-1",
+            "last_output_ns": noted.last_output_ns,
+            "last_write_ns": noted.last_write_ns,
+            "lateness_max_ns": noted.lateness_max_ns,
+            "ordinal": 1,
+            "outcome": "complete",
+            "output_events": 2,
+            "output_ns": noted.output_ns,
+            "received_ns": noted.received_ns,
+            "status": 200,
+            "streamed": true,
         }],
     });
     assert_eq!(document, expected);

@@ -31,8 +31,11 @@ pub(crate) async fn start(config: SimConfig) -> SimServer {
 /// A request body that asks for a stream with usage.
 pub(crate) fn streaming(prompt: &str, max_tokens: u32) -> Value {
     json!({
-        "model": "sim-model", "messages": [{"role": "user", "content": prompt}], "max_tokens": max_tokens,
-        "stream": true, "stream_options": {"include_usage": true},
+        "max_tokens": max_tokens,
+        "messages": [{"role": "user", "content": prompt}],
+        "model": "sim-model",
+        "stream": true,
+        "stream_options": {"include_usage": true},
     })
 }
 
@@ -125,7 +128,8 @@ pub(crate) async fn read_stream(response: Response<Incoming>) -> Stream {
 }
 
 impl Stream {
-    /// Each event in short: the role, a text with its channel, the finish reason, the usage or the end mark.
+    /// Each event in short: the role, a text with its channel, the finish reason, the usage or the
+    /// end mark.
     pub(crate) fn outline(&self) -> Vec<String> {
         self.events.iter().map(|event| outline(event)).collect()
     }
