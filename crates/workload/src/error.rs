@@ -1,0 +1,163 @@
+//! What can be wrong with a dataset, and with a plan's requests.
+
+use streamgauge_schema::{CanonicalError, JsonPath, Position};
+
+use crate::synthetic::{MAX_WORDS, MIN_WORDS};
+
+/// A dataset that could not be read. Every text begins with the file.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatasetError {
+    /// No line holds a request.
+    #[error("{file}: no line holds a request")]
+    Empty {
+        /// The file.
+        file: String,
+    },
+    /// A member of a line is missing, unknown, or breaks its rule.
+    #[error("{file}: {position}: {path}: {fault}")]
+    Member {
+        /// The file.
+        file: String,
+        /// Where the value begins; of a missing one, where the line's object does.
+        position: Position,
+        /// The member.
+        path: JsonPath,
+        /// What is wrong with it.
+        fault: MemberFault,
+    },
+    /// A line is not JSON.
+    #[error("{file}: {position}: not JSON: {message}")]
+    NotJson {
+        /// The file.
+        file: String,
+        /// Where the reading stopped.
+        position: Position,
+        /// What the parser says.
+        message: String,
+    },
+    /// A line is JSON, but no object.
+    #[error("{file}: {position}: {found} is not an object")]
+    NotObject {
+        /// The file.
+        file: String,
+        /// Where the line's value begins.
+        position: Position,
+        /// What stands there.
+        found: String,
+    },
+    /// A line is not UTF-8.
+    #[error("{file}: {position}: not UTF-8")]
+    NotUtf8 {
+        /// The file.
+        file: String,
+        /// The first byte that is none.
+        position: Position,
+    },
+}
+
+/// What is wrong with a member of a dataset's line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemberFault {
+    /// An earlier line has the same id.
+    #[error("{id:?} is the id of line {first_line} already")]
+    DuplicateId {
+        /// The id.
+        id: String,
+        /// The line that had it first.
+        first_line: usize,
+    },
+    /// A required member is not there.
+    #[error("missing; every {owner} has {required}")]
+    Missing {
+        /// What it belongs to: a line or a message.
+        owner: &'static str,
+        /// What is required.
+        required: &'static str,
+    },
+    /// The line has both a prompt and messages.
+    #[error("stands beside \"prompt\"; a line has one of the two")]
+    SecondPrompt,
+    /// The same name occurs more than once.
+    #[error("stands twice in one object")]
+    Twice,
+    /// No member of this name is known.
+    #[error("unknown member; {}", suggestion(*.nearest))]
+    Unknown {
+        /// The known name that was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// The value breaks the member's rule.
+    #[error("{found} is not {rule}")]
+    Value {
+        /// The value, cut when long.
+        found: String,
+        /// What it should be.
+        rule: &'static str,
+    },
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(
+        || format!("a line has {}", crate::dataset::MEMBERS.join(", ")),
+        |name| format!("did you mean {name:?}?"),
+    )
+}
+
+/// Requests that cannot be made as they were asked for.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// A member added to the body has no JSON form.
+    #[error("extra body member {name:?} cannot be written")]
+    ExtraBody {
+        /// The member.
+        name: String,
+        /// Why.
+        #[source]
+        source: CanonicalError,
+    },
+    /// A line that needs a nonce has no user message to put it in.
+    #[error("{file}: line {line}: messages have no user message with content to put a nonce into")]
+    NoPlaceForNonce {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// An answer of no tokens was asked for.
+    #[error("max_tokens 0 is not a whole number of at least 1")]
+    NoTokens,
+    /// A member added to the body is one that the request sets itself.
+    #[error("extra body member {name:?} is set by the request itself; leave it out")]
+    ReservedMember {
+        /// The member.
+        name: String,
+    },
+    /// The temperature is negative or not finite.
+    #[error("temperature {value} is not a number of at least 0")]
+    Temperature {
+        /// The value.
+        value: f64,
+    },
+    /// More requests than lines, and no way given to use lines again.
+    #[error(
+        "{file}: {requested} requests are more than its {records} lines; ask for fewer, for a \
+         nonce before each prompt, or for repeated prompts"
+    )]
+    TooFewLines {
+        /// The file.
+        file: String,
+        /// Lines that hold a request.
+        records: usize,
+        /// Measured requests asked for.
+        requested: u64,
+    },
+    /// A synthetic prompt of a length that cannot be made.
+    #[error("{words} words a prompt are not within {MIN_WORDS} to {MAX_WORDS}")]
+    Words {
+        /// Words asked for.
+        words: u64,
+    },
+}

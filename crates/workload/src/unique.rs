@@ -1,0 +1,58 @@
+//! A code of its own for every request of a run.
+//!
+//! Invariant: [`code`] is a bijection of stage and index for each seed, so whatever spells out the
+//! whole code is unique by construction, not by luck. Codes of neighbours differ from their first
+//! digits on, so that no prompt cache finds a common beginning.
+
+use streamgauge_schema::Stage;
+
+/// The code of one request; distinct for all indexes below 2⁶³ of both stages.
+pub(crate) fn code(seed: u64, stage: Stage, index: u64) -> u64 {
+    mix(mix(seed).wrapping_add(ordinal(stage, index)))
+}
+
+/// A number of its own for each request: measured ones are even, warm-up ones odd.
+pub(crate) fn ordinal(stage: Stage, index: u64) -> u64 {
+    match stage {
+        Stage::Measured => index << 1,
+        Stage::Warmup => index << 1 | 1,
+    }
+}
+
+/// One step of SplitMix64: each operation can be undone, so different inputs stay different.
+fn mix(input: u64) -> u64 {
+    let mut mixed = input.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mixing_gives_the_published_sequence() {
+        // The first outputs of SplitMix64 with state 0.
+        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn stages_and_neighbours_are_apart() {
+        let codes = [
+            code(0, Stage::Measured, 0),
+            code(0, Stage::Measured, 1),
+            code(0, Stage::Warmup, 0),
+            code(1, Stage::Measured, 0),
+            code(2, Stage::Measured, 0),
+            code(0, Stage::Measured, u64::MAX >> 1),
+            code(0, Stage::Warmup, u64::MAX >> 1),
+        ];
+        for (place, code) in codes.iter().enumerate() {
+            for other in &codes[..place] {
+                assert_ne!(code >> 48, other >> 48);
+            }
+        }
+    }
+}
