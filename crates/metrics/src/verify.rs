@@ -1,0 +1,167 @@
+//! Verification: whether a document's members agree with each other.
+//!
+//! Every rule is recomputed from the document alone, to the last bit, and reported with the paths
+//! of all members that take part in it. No rule knows any particular document; a figure that the
+//! rest of a document does not determine is bounded, or left alone and listed by [`unproven`].
+
+mod cases;
+mod comparison;
+mod figures;
+mod identity;
+mod leaves;
+mod load;
+mod notes;
+mod serving;
+mod unproven;
+
+use streamgauge_schema::{Document, JsonPath, RunRecord};
+
+pub use unproven::unproven;
+
+/// One rule as it applies to one place of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule's name, such as `counts-match-cases`.
+    pub rule: &'static str,
+    /// What must hold, with the values seen.
+    pub statement: String,
+    /// All members that take part.
+    pub members: Vec<JsonPath>,
+    /// The rule does not hold here.
+    pub broken: bool,
+}
+
+/// A word that this version does not know, in a vocabulary that may grow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Where it stands.
+    pub member: JsonPath,
+    /// The word.
+    pub word: String,
+}
+
+/// What verification found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// Every rule that applied, broken or not.
+    pub findings: Vec<Finding>,
+    /// Words that this version does not know; they break no rule.
+    pub notes: Vec<Note>,
+}
+
+impl Verification {
+    /// Whether every rule holds.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.broken().next().is_none()
+    }
+
+    /// The findings whose rule does not hold.
+    pub fn broken(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.broken)
+    }
+}
+
+/// Checks every rule that the document itself determines.
+#[must_use]
+pub fn verify(document: &Document) -> Verification {
+    let mut rules = Rules::default();
+    match document {
+        Document::Comparison(comparison) => comparison::check(comparison, &mut rules),
+        Document::Run(record) => check_record(record, &mut rules),
+    }
+    Verification { findings: rules.0, notes: notes::unknown_words(document) }
+}
+
+fn check_record(record: &RunRecord, rules: &mut Rules) {
+    identity::check(record, rules);
+    cases::check(record, rules);
+    serving::check(record, rules);
+    figures::check(record, rules);
+    if let RunRecord::V2(record) = record {
+        load::check(record, rules);
+    }
+}
+
+/// The findings so far.
+#[derive(Debug, Default)]
+struct Rules(Vec<Finding>);
+
+impl Rules {
+    /// Records whether `rule` holds for `members`; `statement` says what must hold and what was
+    /// seen.
+    fn check(
+        &mut self,
+        rule: &'static str,
+        holds: bool,
+        members: impl IntoIterator<Item = JsonPath>,
+        statement: String,
+    ) {
+        let members = members.into_iter().collect();
+        self.0.push(Finding { rule, statement, members, broken: !holds });
+    }
+
+    /// Records that two whole numbers must be equal.
+    fn equal(
+        &mut self,
+        rule: &'static str,
+        [(left, left_path), (right, right_path)]: [(u64, &str); 2],
+    ) {
+        self.check(
+            rule,
+            left == right,
+            [at(left_path), at(right_path)],
+            format!("{left_path} ({left}) equals {right_path} ({right})"),
+        );
+    }
+
+    /// Records that one whole number must not exceed another.
+    fn at_most(
+        &mut self,
+        rule: &'static str,
+        [(less, less_path), (more, more_path)]: [(u64, &str); 2],
+    ) {
+        self.check(
+            rule,
+            less <= more,
+            [at(less_path), at(more_path)],
+            format!("{less_path} ({less}) is at most {more_path} ({more})"),
+        );
+    }
+
+    /// Records that the texts of a list must differ from each other. Where they do not, the
+    /// members are those that are equal, one finding a text.
+    fn distinct(&mut self, rule: &'static str, what: &str, texts: Vec<(String, JsonPath)>) {
+        let mut by_text: std::collections::BTreeMap<&str, Vec<&JsonPath>> = Default::default();
+        for (text, path) in &texts {
+            by_text.entry(text).or_default().push(path);
+        }
+        by_text.retain(|_, paths| paths.len() > 1);
+        if by_text.is_empty() {
+            let count = texts.len();
+            let members: Vec<JsonPath> = texts.into_iter().map(|(_, path)| path).collect();
+            self.check(rule, true, members, format!("{what} differ from each other ({count})"));
+            return;
+        }
+        for (text, paths) in by_text {
+            let statement =
+                format!("{what} differ from each other; {text} stands {} times", paths.len());
+            self.check(rule, false, paths.into_iter().cloned(), statement);
+        }
+    }
+}
+
+/// A path of plain keys, written with points: `counts.declared`.
+fn at(keys: &str) -> JsonPath {
+    keys.split('.').fold(JsonPath::root(), |path, key| path.key(key))
+}
+
+/// How a figure that may be missing is shown.
+fn shown(value: Option<f64>) -> String {
+    value.map_or_else(|| "null".to_owned(), |value| format!("{value:?}"))
+}
+
+/// Equality to the last bit.
+fn same_bits(left: Option<f64>, right: Option<f64>) -> bool {
+    left.map(f64::to_bits) == right.map(f64::to_bits)
+}

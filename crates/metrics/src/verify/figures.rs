@@ -1,0 +1,280 @@
+//! Rules of metrics: figures that the cases determine are recomputed to the last bit, the others
+//! are held to what their name and unit promise.
+
+use std::collections::BTreeMap;
+
+use streamgauge_schema::{Case, JsonPath, Metric, MetricV1, Millis, RunRecord, Unit};
+
+use super::{Rules, at, same_bits, shown};
+use crate::quantile::{median, quantile};
+
+const BATCH_DURATION: &str = "batch_duration_seconds";
+const THROUGHPUT: &str = "completion_throughput_tps";
+
+/// Beginnings of the names of metrics that have at most one value a request.
+const PER_REQUEST: [&str; 8] =
+    ["completion_", "decode_rate_", "e2e_", "first_", "prompt_tokens_", "tpot_", "ttfc_", "ttft_"];
+
+pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
+    let metrics = Metrics(record.metrics());
+    let ids = metrics
+        .0
+        .iter()
+        .enumerate()
+        .map(|(index, metric)| (metric.id.to_string(), member(index, "id")));
+    rules.distinct("metric-ids-differ", "metric ids", ids.collect());
+    for (index, metric) in metrics.0.iter().enumerate() {
+        check_value(index, metric, rules);
+        check_samples(index, metric, record.counts().declared, rules);
+    }
+    check_families(&metrics, rules);
+    if let Some(cases) = record.cases() {
+        check_completion(&metrics, cases, rules);
+    }
+    if let Some(duration) = metrics.find(BATCH_DURATION) {
+        check_batch(record, duration, rules);
+        if let Some(throughput) = metrics.find(THROUGHPUT) {
+            check_throughput(throughput, duration, rules);
+        }
+    }
+    if let RunRecord::V2(record) = record {
+        for (index, metric) in record.metrics.iter().enumerate() {
+            check_interval(index, metric, rules);
+        }
+    }
+}
+
+/// The record's metrics, to be found by name.
+struct Metrics(Vec<MetricV1>);
+
+impl Metrics {
+    fn find(&self, id: &str) -> Option<(usize, &MetricV1)> {
+        self.0.iter().enumerate().find(|(_, metric)| metric.id.as_str() == id)
+    }
+}
+
+fn check_value(index: usize, metric: &MetricV1, rules: &mut Rules) {
+    let Some(value) = metric.value else { return };
+    let most = if metric.unit == Unit::Ratio { 1.0 } else { f64::MAX };
+    let range = if metric.unit == Unit::Ratio { "from 0 to 1" } else { "finite and not negative" };
+    rules.check(
+        "values-in-range",
+        (0.0..=most).contains(&value),
+        [member(index, "value"), member(index, "unit")],
+        format!("{} ({value:?} {}) is {range}", metric.id, metric.unit),
+    );
+}
+
+fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rules) {
+    let (id, samples) = (metric.id.as_str(), metric.samples);
+    let members = || [member(index, "value"), member(index, "samples")];
+    let seen = format!("value {}, samples {samples}", shown(metric.value));
+    if Statistic::of(id).is_some() {
+        rules.check(
+            "value-where-samples",
+            metric.value.is_some() == (samples > 0),
+            members(),
+            format!("{id} has a value exactly where samples entered ({seen})"),
+        );
+    } else {
+        rules.check(
+            "no-value-without-samples",
+            metric.value.is_none() || samples > 0,
+            members(),
+            format!("{id} has no value where no sample entered ({seen})"),
+        );
+    }
+    if PER_REQUEST.iter().any(|prefix| id.starts_with(prefix)) {
+        rules.check(
+            "samples-were-declared",
+            samples <= declared,
+            [member(index, "samples"), at("counts.declared")],
+            format!("{id} has at most one sample a declared request ({samples} of {declared})"),
+        );
+    }
+    if id == BATCH_DURATION {
+        rules.check(
+            "one-batch-duration",
+            samples <= 1,
+            [member(index, "samples")],
+            format!("{id} is taken from one run (samples {samples})"),
+        );
+    }
+}
+
+/// What a metric's name says of how its samples were summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Statistic {
+    Mean,
+    /// In percent.
+    Quantile(u8),
+}
+
+impl Statistic {
+    fn of(id: &str) -> Option<Self> {
+        id.split('_').find_map(Self::of_word)
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        match word {
+            "max" => Some(Self::Quantile(100)),
+            "mean" => Some(Self::Mean),
+            "median" => Some(Self::Quantile(50)),
+            "min" => Some(Self::Quantile(0)),
+            _ => {
+                let digits = word.strip_prefix('p').filter(|digits| digits.len() == 2)?;
+                digits.parse().ok().map(Self::Quantile)
+            }
+        }
+    }
+}
+
+/// Quantiles of the same samples rise with their rank.
+fn check_families(metrics: &Metrics, rules: &mut Rules) {
+    let mut families: BTreeMap<Vec<&str>, Vec<(u8, usize)>> = BTreeMap::new();
+    for (index, metric) in metrics.0.iter().enumerate() {
+        if let Some(Statistic::Quantile(percent)) = Statistic::of(metric.id.as_str()) {
+            let words = metric.id.as_str().split('_');
+            let family = words.filter(|word| Statistic::of_word(word).is_none()).collect();
+            families.entry(family).or_default().push((percent, index));
+        }
+    }
+    for mut family in families.into_values() {
+        family.sort_unstable();
+        for pair in family.windows(2) {
+            let [(_, lower), (_, upper)] = [pair[0], pair[1]];
+            let (low, high) = (&metrics.0[lower], &metrics.0[upper]);
+            rules.check(
+                "quantiles-share-samples",
+                low.samples == high.samples,
+                [member(lower, "samples"), member(upper, "samples")],
+                format!(
+                    "{} ({} samples) and {} ({} samples) are taken from the same samples",
+                    low.id, low.samples, high.id, high.samples
+                ),
+            );
+            if let (Some(below), Some(above)) = (low.value, high.value) {
+                rules.check(
+                    "quantiles-rise",
+                    below <= above,
+                    [member(lower, "value"), member(upper, "value")],
+                    format!("{} ({below:?}) is at most {} ({above:?})", low.id, high.id),
+                );
+            }
+        }
+    }
+}
+
+/// The metrics of request completion are functions of the cases' durations.
+fn check_completion(metrics: &Metrics, cases: &[Case], rules: &mut Rules) {
+    let durations: Vec<f64> =
+        cases.iter().filter_map(|case| case.duration_ms.map(Millis::value)).collect();
+    let duration_members: Vec<JsonPath> =
+        (0..cases.len()).map(|index| at("cases").index(index).key("duration_ms")).collect();
+    let determined = [
+        ("completion_median_ms", "median", median(&durations)),
+        ("completion_p95_ms", "type 7 p95", quantile(&durations, 0.95)),
+    ];
+    for (id, statistic, expected) in determined {
+        let Some((index, metric)) = metrics.find(id) else { continue };
+        rules.check(
+            "completion-matches-cases",
+            same_bits(metric.value, expected),
+            [member(index, "value")].into_iter().chain(duration_members.iter().cloned()),
+            format!(
+                "{id} ({}) is the {statistic} of the cases' durations ({})",
+                shown(metric.value),
+                shown(expected)
+            ),
+        );
+        rules.check(
+            "completion-samples-match-cases",
+            metric.samples == durations.len() as u64,
+            [member(index, "samples")].into_iter().chain(duration_members.iter().cloned()),
+            format!(
+                "samples of {id} ({}) are the cases with a duration ({})",
+                metric.samples,
+                durations.len()
+            ),
+        );
+    }
+    if let Some((index, Some(seconds))) =
+        metrics.find(BATCH_DURATION).map(|(index, metric)| (index, metric.value))
+    {
+        let longest = durations.iter().copied().fold(0.0, f64::max);
+        rules.check(
+            "cases-fit-into-batch",
+            // In whole microseconds, which is what both are made of.
+            (longest * 1e3).round() <= (seconds * 1e6).round(),
+            [member(index, "value")].into_iter().chain(duration_members),
+            format!("no case ({longest:?} ms) is longer than {BATCH_DURATION} ({seconds:?} s)"),
+        );
+    }
+}
+
+/// The wall clock labels at least the time that the monotonic clock measured.
+fn check_batch(record: &RunRecord, (index, duration): (usize, &MetricV1), rules: &mut Rules) {
+    let Some(seconds) = duration.value else { return };
+    let micros = record.completed_at().unix_micros() - record.started_at().unix_micros();
+    let span = micros as f64 / 1e6;
+    rules.check(
+        "times-span-batch",
+        span >= seconds,
+        [at("started_at"), at("completed_at"), member(index, "value")],
+        format!(
+            "completed_at − started_at ({span:?} s) is at least {BATCH_DURATION} ({seconds:?} s)"
+        ),
+    );
+}
+
+/// A throughput is a whole number of tokens over the batch duration.
+fn check_throughput(
+    (index, throughput): (usize, &MetricV1),
+    (duration_index, duration): (usize, &MetricV1),
+    rules: &mut Rules,
+) {
+    let (Some(rate), Some(seconds)) = (throughput.value, duration.value) else { return };
+    let tokens = (rate * seconds).round();
+    rules.check(
+        "throughput-is-tokens-over-duration",
+        same_bits(Some(tokens / seconds), Some(rate)),
+        [member(index, "value"), member(duration_index, "value")],
+        format!(
+            "{THROUGHPUT} ({rate:?}) is a whole number of tokens over {BATCH_DURATION} \
+             ({tokens} / {seconds:?} = {:?})",
+            tokens / seconds
+        ),
+    );
+}
+
+fn check_interval(index: usize, metric: &Metric, rules: &mut Rules) {
+    let Some(interval) = &metric.interval else { return };
+    let within = |key: &str| member(index, "interval").key(key);
+    rules.check(
+        "interval-level-in-range",
+        interval.level > 0.0 && interval.level < 1.0,
+        [within("level")],
+        format!(
+            "the interval's level ({:?}) of {} lies between 0 and 1",
+            interval.level, metric.id
+        ),
+    );
+    let bounds = [interval.lower, metric.value, interval.upper];
+    let known: Vec<f64> = bounds.into_iter().flatten().collect();
+    rules.check(
+        "interval-holds-value",
+        metric.value.is_some() && known.is_sorted(),
+        [within("lower"), member(index, "value"), within("upper")],
+        format!(
+            "the interval of {} holds its value ({} ≤ {} ≤ {})",
+            metric.id,
+            shown(interval.lower),
+            shown(metric.value),
+            shown(interval.upper)
+        ),
+    );
+}
+
+fn member(index: usize, key: &str) -> JsonPath {
+    at("metrics").index(index).key(key)
+}

@@ -1,0 +1,212 @@
+//! Rules of version 2's own parts: the load, its windows, and the instrument's report.
+
+use streamgauge_schema::{
+    CaseOutcome, FailureStage, JsonPath, Millis, RunRecordV2, Spread, Window,
+};
+
+use super::{Rules, at, same_bits, shown};
+use crate::gate::performance_eligible;
+
+pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
+    check_completions(record, rules);
+    check_eligibility(record, rules);
+    check_windows(record, rules);
+    check_instrument(record, rules);
+}
+
+fn check_completions(record: &RunRecordV2, rules: &mut Rules) {
+    let load = &record.load;
+    let parts = [
+        ("succeeded", load.succeeded),
+        ("failed", load.failed),
+        ("timed_out", load.timed_out),
+        ("cancelled", load.cancelled),
+        ("not_sent", load.not_sent),
+    ];
+    let sum = parts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    let part_paths = parts.iter().map(|(key, _)| at("load").key(*key));
+    rules.check(
+        "offered-is-sum",
+        load.offered == sum,
+        [at("load.offered")].into_iter().chain(part_paths),
+        format!(
+            "load.offered ({}) equals succeeded + failed + timed_out + cancelled + not_sent ({sum})",
+            load.offered
+        ),
+    );
+    rules.equal(
+        "offered-was-declared",
+        [(load.offered, "load.offered"), (record.counts.declared, "counts.declared")],
+    );
+    rules.equal(
+        "successes-agree",
+        [
+            (load.succeeded, "load.succeeded"),
+            (record.performance.transport_successes, "performance.transport_successes"),
+        ],
+    );
+}
+
+/// A contract that was not met makes a run ineligible; where the cases do not stand in the record,
+/// it does not show whether one was.
+fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
+    let load = &record.load;
+    let broken: Vec<usize> = record
+        .cases
+        .iter()
+        .flatten()
+        .enumerate()
+        .filter(|(_, case)| case.failure_stage == Some(FailureStage::Contract))
+        .map(|(index, _)| index)
+        .collect();
+    let expected = performance_eligible(load, broken.is_empty());
+    let fails = record.counts.outcomes.contains_key(&CaseOutcome::Fail);
+    let undetermined = record.cases.is_none() && fails && !load.performance_eligible;
+    let members = ["performance_eligible", "offered", "succeeded", "cancelled", "not_sent"]
+        .into_iter()
+        .chain(["max_failure_ratio"])
+        .map(|key| at("load").key(key));
+    let contracts = broken.iter().map(|index| at("cases").index(*index).key("failure_stage"));
+    rules.check(
+        "eligibility-follows",
+        load.performance_eligible == expected || undetermined,
+        members.chain(contracts),
+        format!(
+            "load.performance_eligible ({}) follows from {} of {} succeeded, at most {:?} allowed \
+             not to, {} cancelled, {} not sent and {} contracts not met",
+            load.performance_eligible,
+            load.succeeded,
+            load.offered,
+            load.max_failure_ratio,
+            load.cancelled,
+            load.not_sent,
+            broken.len()
+        ),
+    );
+    rules.check(
+        "failure-ratio-in-range",
+        (0.0..=1.0).contains(&load.max_failure_ratio),
+        [at("load.max_failure_ratio")],
+        format!("load.max_failure_ratio ({:?}) is from 0 to 1", load.max_failure_ratio),
+    );
+}
+
+fn check_windows(record: &RunRecordV2, rules: &mut Rules) {
+    let windows = &record.windows;
+    for (name, window) in [("whole", &windows.whole), ("steady", &windows.steady)] {
+        if let Some(window) = window {
+            check_window(name, window, rules);
+        }
+    }
+    let length = windows.whole.map(|whole| seconds_of(&whole));
+    if let Some(index) =
+        record.metrics.iter().position(|metric| metric.id.as_str() == "batch_duration_seconds")
+    {
+        let duration = record.metrics[index].value;
+        rules.check(
+            "batch-is-whole-window",
+            same_bits(duration, length.flatten()),
+            [
+                at("windows.whole.from_ms"),
+                at("windows.whole.to_ms"),
+                at("metrics").index(index).key("value"),
+            ],
+            format!(
+                "batch_duration_seconds ({}) is the length of windows.whole ({})",
+                shown(duration),
+                shown(length.flatten())
+            ),
+        );
+    }
+    if let Some(steady) = &windows.steady {
+        let inside = windows
+            .whole
+            .is_some_and(|whole| whole.from_ms <= steady.from_ms && steady.to_ms <= whole.to_ms);
+        rules.check(
+            "steady-window-inside",
+            inside,
+            [
+                at("windows.whole.from_ms"),
+                at("windows.whole.to_ms"),
+                at("windows.steady.from_ms"),
+                at("windows.steady.to_ms"),
+            ],
+            "windows.steady lies within windows.whole".to_owned(),
+        );
+    }
+}
+
+fn check_window(name: &str, window: &Window, rules: &mut Rules) {
+    let within = |key: &str| at("windows").key(name).key(key);
+    let (from, to) = (window.from_ms, window.to_ms);
+    rules.check(
+        "windows-run-forward",
+        from <= to,
+        [within("from_ms"), within("to_ms")],
+        format!(
+            "windows.{name} does not end ({:?}) before it begins ({:?})",
+            to.value(),
+            from.value()
+        ),
+    );
+    for (key, bound) in [("from_ms", from), ("to_ms", to)] {
+        rules.check(
+            "windows-are-whole-microseconds",
+            bound.to_micros().is_some(),
+            [within(key)],
+            format!("windows.{name}.{key} ({:?}) is a whole number of microseconds", bound.value()),
+        );
+    }
+    rules.check(
+        "inflight-in-range",
+        (0.0..=f64::MAX).contains(&window.mean_inflight),
+        [within("mean_inflight")],
+        format!(
+            "windows.{name}.mean_inflight ({:?}) is finite and not negative",
+            window.mean_inflight
+        ),
+    );
+}
+
+/// The length of a window in seconds, by way of whole microseconds.
+fn seconds_of(window: &Window) -> Option<f64> {
+    let [from, to] = [window.from_ms, window.to_ms].map(Millis::to_micros);
+    Some(to?.checked_sub(from?)? as f64 / 1e6)
+}
+
+fn check_instrument(record: &RunRecordV2, rules: &mut Rules) {
+    let instrument = &record.instrument;
+    rules.at_most(
+        "coalesced-reads-are-reads",
+        [
+            (instrument.coalesced_reads, "instrument.coalesced_reads"),
+            (instrument.reads, "instrument.reads"),
+        ],
+    );
+    for (key, spread) in [
+        ("observer_lag_ms", &instrument.observer_lag_ms),
+        ("dispatch_lateness_ms", &instrument.dispatch_lateness_ms),
+    ] {
+        if let Some(spread) = spread {
+            check_spread(at("instrument").key(key), spread, rules);
+        }
+    }
+    for (index, id) in instrument.client_limited.iter().enumerate() {
+        rules.check(
+            "client-limited-metrics-exist",
+            record.metrics.iter().any(|metric| metric.id == *id),
+            [at("instrument.client_limited").index(index)],
+            format!("{id} is listed as limited by the client and is a metric of the record"),
+        );
+    }
+}
+
+fn check_spread(path: JsonPath, spread: &Spread, rules: &mut Rules) {
+    let Spread { median, p99, max } = *spread;
+    rules.check(
+        "spreads-rise",
+        [0.0, median, p99, max, f64::MAX].is_sorted(),
+        ["median", "p99", "max"].map(|key| path.clone().key(key)),
+        format!("{path} rises from 0: median {median:?}, p99 {p99:?}, max {max:?}"),
+    );
+}

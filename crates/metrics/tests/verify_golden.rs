@@ -1,0 +1,221 @@
+//! The golden documents under verification: they hold, and no change to one of their members goes
+//! unseen, but for the members of the comparison that are said to be unproven.
+
+use streamgauge_metrics::{
+    compared_direction, delta_percent, performance_gate, strict_turnover_gate, unproven, verify,
+    within_five_percent,
+};
+use streamgauge_schema::{Document, Json, JsonPath, Layout, ReadError, Segment, file_bytes};
+
+const RECORD: &[u8] = include_bytes!("../../schema/tests/records/serving-performance-v1.json");
+const COMPARISON: &[u8] =
+    include_bytes!("../../schema/tests/records/runtime-profile-comparison-v1.json");
+
+/// The ways in which a value is changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    /// A float to the next smaller.
+    Down,
+    /// A text gets a letter more.
+    Longer,
+    /// A whole number plus one, a float to the next larger, the last letter or digit of a text to
+    /// its neighbour.
+    Step,
+}
+
+impl Change {
+    fn apply(self, value: &Json) -> Option<Json> {
+        Some(match (self, value) {
+            (Self::Down, Json::Float(number)) => Json::Float(number.next_down()),
+            (Self::Longer, Json::String(text)) => Json::String(format!("{text}x")),
+            (Self::Step, Json::Float(number)) => Json::Float(number.next_up()),
+            (Self::Step, Json::String(text)) => Json::String(neighbour(text)),
+            (Self::Step, Json::Uint(number)) => Json::Uint(number + 1),
+            _ => return None,
+        })
+    }
+}
+
+fn neighbour(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let last = bytes.iter().rposition(u8::is_ascii_alphanumeric).unwrap();
+    let is_first = matches!(bytes[last], b'0' | b'A' | b'a');
+    bytes[last] = if is_first { bytes[last] + 1 } else { bytes[last] - 1 };
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Every document that differs from `original` in one member by `change`, as the member's path and
+/// the bytes.
+fn changed(original: &[u8], change: Change) -> Vec<(JsonPath, Vec<u8>)> {
+    let tree: Json = serde_json::from_slice(original).unwrap();
+    let mut paths = Vec::new();
+    collect(&tree, JsonPath::root(), &mut paths);
+    let with = |path: &JsonPath| {
+        let mut tree = tree.clone();
+        let value = value_at(&mut tree, path);
+        *value = change.apply(value)?;
+        Some((path.clone(), file_bytes(&tree, Layout::AsGiven).unwrap()))
+    };
+    paths.iter().filter_map(with).collect()
+}
+
+fn collect(value: &Json, path: JsonPath, paths: &mut Vec<JsonPath>) {
+    match value {
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(item, path.clone().index(index), paths);
+            }
+        }
+        Json::Object(members) => {
+            for (key, member) in members {
+                collect(member, path.clone().key(key), paths);
+            }
+        }
+        _ => paths.push(path),
+    }
+}
+
+fn value_at<'a>(tree: &'a mut Json, path: &JsonPath) -> &'a mut Json {
+    path.segments().iter().fold(tree, |value, segment| match (value, segment) {
+        (Json::Array(items), Segment::Index(index)) => &mut items[*index],
+        (Json::Object(members), Segment::Key(key)) => {
+            &mut members.iter_mut().find(|(known, _)| known == key).unwrap().1
+        }
+        (value, segment) => panic!("{segment:?} does not lead into {value:?}"),
+    })
+}
+
+/// Whether reading or verifying finds fault, and if so, whether it names the member.
+#[derive(Debug, PartialEq)]
+enum Notice {
+    Named,
+    Nothing,
+    Unnamed,
+}
+
+fn notice(bytes: &[u8], member: &JsonPath) -> Notice {
+    let verification = match Document::read(bytes) {
+        Err(ReadError::Shape { path, .. }) if path == *member => return Notice::Named,
+        Err(ReadError::UnknownKind { found }) if found.contains(&member.to_string()) => {
+            return Notice::Named;
+        }
+        Err(_) => return Notice::Unnamed,
+        Ok(document) => verify(&document),
+    };
+    if verification.broken().any(|finding| finding.members.contains(member)) {
+        Notice::Named
+    } else if verification.holds() {
+        Notice::Nothing
+    } else {
+        Notice::Unnamed
+    }
+}
+
+#[test]
+fn golden_documents_hold() {
+    for bytes in [RECORD, COMPARISON] {
+        let verification = verify(&Document::read(bytes).unwrap());
+        let broken: Vec<_> = verification.broken().collect();
+        assert!(broken.is_empty(), "{broken:#?}");
+        assert!(verification.notes.is_empty(), "{:?}", verification.notes);
+        assert!(!verification.findings.is_empty());
+    }
+}
+
+#[test]
+fn every_change_to_the_record_is_noticed_and_named() {
+    let mut tried = 0;
+    for change in [Change::Down, Change::Longer, Change::Step] {
+        for (member, bytes) in changed(RECORD, change) {
+            // Read as version 2, the document lacks members, so the fault is found elsewhere.
+            let as_version_2 = member.to_string() == "schema_version";
+            let expected = if as_version_2 { Notice::Unnamed } else { Notice::Named };
+            assert_eq!(notice(&bytes, &member), expected, "{change:?} of {member}");
+            tried += 1;
+        }
+    }
+    println!("{tried} changes to the golden record, each noticed");
+}
+
+#[test]
+fn the_digest_bears_the_record_where_no_other_rule_does() {
+    let document = Document::read(RECORD).unwrap();
+    let alone: Vec<String> = unproven(&document).iter().map(JsonPath::to_string).collect();
+    for member in ["deployment.hardware", "suite_sha256", "metrics[1].definition", "evidence"] {
+        assert!(alone.iter().any(|path| path == member), "{member}");
+    }
+    for member in ["cases[3].duration_ms", "counts.declared", "metrics[0].value", "started_at"] {
+        assert!(!alone.iter().any(|path| path == member), "{member}");
+    }
+}
+
+#[test]
+fn unnoticed_changes_to_the_comparison_are_the_unproven_members() {
+    let unproven = unproven(&Document::read(COMPARISON).unwrap());
+    let changes = changed(COMPARISON, Change::Step);
+    let tried = changes.len();
+    let mut unnoticed = Vec::new();
+    for (member, bytes) in changes {
+        match notice(&bytes, &member) {
+            Notice::Named => {}
+            Notice::Nothing => unnoticed.push(member),
+            Notice::Unnamed => panic!("{member} is noticed, but not named"),
+        }
+    }
+    assert_eq!(unnoticed, unproven);
+    println!("{tried} changes to the golden comparison, {} not noticed", unproven.len());
+}
+
+#[test]
+fn longer_texts_in_the_comparison_are_noticed_where_they_are_proven() {
+    let unproven = unproven(&Document::read(COMPARISON).unwrap());
+    for (member, bytes) in changed(COMPARISON, Change::Longer) {
+        let expected = if unproven.contains(&member) { Notice::Nothing } else { Notice::Named };
+        assert_eq!(notice(&bytes, &member), expected, "{member}");
+    }
+}
+
+/// The other neighbour of a float may round to the same delta; nothing else goes unseen.
+#[test]
+fn smaller_floats_in_the_comparison_are_noticed_unless_their_delta_is_the_same() {
+    for (member, bytes) in changed(COMPARISON, Change::Down) {
+        match notice(&bytes, &member) {
+            Notice::Named => {}
+            Notice::Nothing => {
+                let Document::Comparison(comparison) = Document::read(&bytes).unwrap() else {
+                    panic!("{member}: still a comparison");
+                };
+                let operand = member.to_string();
+                assert!(operand.ends_with(".baseline") || operand.ends_with(".candidate"));
+                for (_, metric) in comparison.cells.iter().flat_map(|(_, cell)| cell.metrics.iter())
+                {
+                    assert_eq!(
+                        delta_percent(metric.baseline, metric.candidate),
+                        metric.delta_percent
+                    );
+                }
+            }
+            Notice::Unnamed => panic!("{member} is noticed, but not named"),
+        }
+    }
+}
+
+#[test]
+fn golden_comparison_recomputes_to_the_last_bit() {
+    let Document::Comparison(comparison) = Document::read(COMPARISON).unwrap() else {
+        panic!("the golden comparison is a comparison");
+    };
+    let mut recomputed = 0;
+    for (name, metric) in comparison.cells.iter().flat_map(|(_, cell)| cell.metrics.iter()) {
+        let delta = delta_percent(metric.baseline, metric.candidate);
+        assert_eq!(delta.map(f64::to_bits), metric.delta_percent.map(f64::to_bits), "{name}");
+        let within = within_five_percent(compared_direction(name.as_str()), delta);
+        assert_eq!(within, metric.no_more_than_5_percent_regression, "{name}");
+        recomputed += 1;
+    }
+    assert_eq!(recomputed, 6);
+    assert_eq!(performance_gate(&comparison.cells), comparison.performance_gate_passed);
+    let runs = [&comparison.candidate_turnover, &comparison.candidate_turnover_repeat];
+    let runs: Vec<_> = runs.into_iter().flatten().collect();
+    assert_eq!(strict_turnover_gate(&runs), comparison.strict_turnover_gate_passed);
+}
