@@ -183,6 +183,9 @@ struct Suite<'a> {
 
 /// Lines after the measured ones that equal none of them, at most as many as the warm-up needs.
 fn spare_lines(dataset: &Dataset, spec: &RequestsSpec) -> Vec<usize> {
+    if spec.warmup == 0 {
+        return Vec::new();
+    }
     let lines = dataset.lines();
     let measured = usize::try_from(spec.requests).map_or(lines.len(), |n| n.min(lines.len()));
     let wanted = usize::try_from(spec.warmup).unwrap_or(usize::MAX);
