@@ -1,2 +1,91 @@
-//! To come.
-fn main() {}
+//! What a stream costs per byte: framing alone, and the whole observer, beside the limit of any
+//! event-stream reader, one search of the same bytes for line ends.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use streamgauge_observer::{SseDecoder, SseItem, SseLimits};
+
+const LIMIT: usize = 16 << 20;
+
+/// A body, and how it is cut into reads.
+struct Stream {
+    name: &'static str,
+    body: Vec<u8>,
+    read_bytes: usize,
+}
+
+fn streams() -> [Stream; 4] {
+    let servers_event = chunk(" token").len();
+    [
+        Stream { name: "event_a_read", body: body(2_000, " token"), read_bytes: servers_event },
+        Stream { name: "16_kib_reads", body: body(20_000, " token"), read_bytes: 16 << 10 },
+        Stream {
+            name: "mib_events",
+            body: body(4, &"word ".repeat(200_000)),
+            read_bytes: 64 << 10,
+        },
+        Stream { name: "byte_a_read", body: body(500, " token"), read_bytes: 1 },
+    ]
+}
+
+/// A chat stream of `events` output events that ends as it should.
+fn body(events: usize, content: &str) -> Vec<u8> {
+    let mut body = chunk(content).repeat(events);
+    body.push_str(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n",
+    );
+    body.push_str("data: [DONE]\n\n");
+    body.into_bytes()
+}
+
+/// One event as public servers send it: about 300 bytes around one token.
+fn chunk(content: &str) -> String {
+    format!(
+        "data: {{\"id\":\"chatcmpl-5b0c2f9d1e7a4c38b6d0a1f2e3c4d5b6\",\"object\":\
+         \"chat.completion.chunk\",\"created\":1764470000,\"model\":\"example-8b-instruct\",\
+         \"system_fingerprint\":\"fp_0a1b2c3d4e\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\
+         \"{content}\"}},\"logprobs\":null,\"finish_reason\":null}}],\"usage\":null}}\n\n"
+    )
+}
+
+fn search(stream: &Stream) -> usize {
+    stream.body.chunks(stream.read_bytes).map(|read| memchr::memchr_iter(b'\n', read).count()).sum()
+}
+
+fn decode(stream: &Stream) -> usize {
+    let mut decoder = SseDecoder::new(SseLimits { max_line_bytes: LIMIT, max_event_bytes: LIMIT });
+    let mut events = 0;
+    for mut read in stream.body.chunks(stream.read_bytes) {
+        while let Some(item) = decoder.next(&mut read) {
+            events += usize::from(matches!(black_box(item), SseItem::Event(_)));
+        }
+    }
+    events
+}
+
+fn feeds(criterion: &mut Criterion) {
+    for stream in streams() {
+        let mut group = criterion.benchmark_group("sse_feed");
+        group.throughput(Throughput::Bytes(stream.body.len() as u64));
+        group.bench_function(BenchmarkId::new("search", stream.name), |bencher| {
+            bencher.iter(|| search(black_box(&stream)));
+        });
+        group.bench_function(BenchmarkId::new("decoder", stream.name), |bencher| {
+            bencher.iter(|| decode(black_box(&stream)));
+        });
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_secs(1))
+        .without_plots();
+    targets = feeds
+}
+criterion_main!(benches);
