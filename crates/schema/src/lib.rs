@@ -28,6 +28,7 @@
 //! | `record`, `comparison`, `document` | what is published |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
 //! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
+//! | `json_schemas` (feature `schemars`) | JSON Schemas of the documents |
 
 mod comparison;
 mod digest;
@@ -36,6 +37,8 @@ mod error;
 mod extraction;
 mod journal;
 mod json;
+#[cfg(feature = "schemars")]
+mod json_schemas;
 mod nullable;
 mod observation;
 mod outcome;
@@ -61,6 +64,8 @@ pub use journal::{
     EndReason, Failure, JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage,
 };
 pub use json::{Json, Layout, Position, digest_bytes, file_bytes};
+#[cfg(feature = "schemars")]
+pub use json_schemas::{json_schema, schema_names};
 pub use observation::{Anomaly, AnomalyKind, Observation, StreamError, Usage};
 pub use outcome::{BodyKind, CaseOutcome, Completion, Ending, FailureClass, FailureStage};
 pub use path::{JsonPath, Segment};

@@ -1,0 +1,81 @@
+//! JSON Schemas (draft 2020-12) of the documents of this crate.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use crate::comparison::Comparison;
+use crate::journal::JournalLine;
+use crate::plan::Plan;
+use crate::record::{RunRecordV1, RunRecordV2};
+
+const NAMES: [&str; 4] = ["comparison", "journal", "plan", "run-record"];
+
+/// The names that [`json_schema`] knows.
+#[must_use]
+pub fn schema_names() -> &'static [&'static str] {
+    &NAMES
+}
+
+/// The JSON Schema of a document by name: `comparison`, `journal` (one line of it), `plan` or
+/// `run-record` (any version). `None` for another name.
+///
+/// A schema knows the members, types and words; what members must agree on is a matter of
+/// verification.
+///
+/// ```
+/// use streamgauge_schema::{json_schema, schema_names};
+/// let schema = json_schema("run-record").unwrap();
+/// assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+/// assert!(schema_names().iter().all(|name| json_schema(name).is_some()));
+/// assert_eq!(json_schema("diary"), None);
+/// ```
+#[must_use]
+pub fn json_schema(name: &str) -> Option<Value> {
+    Some(match name {
+        "comparison" => of::<Comparison>(),
+        "journal" => of::<JournalLine>(),
+        "plan" => of::<Plan>(),
+        "run-record" => run_record(),
+        _ => return None,
+    })
+}
+
+/// Schemas of what is written: there every member stands, `null` where it has no value.
+fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(name_null_as_json_does))
+        .into_generator()
+}
+
+/// Descriptions come from the types' documentation, where `null` is `None`.
+fn name_null_as_json_does(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace("`None`", "`null`");
+    }
+}
+
+fn of<T: JsonSchema>() -> Value {
+    generator().into_root_schema_for::<T>().to_value()
+}
+
+/// One schema for all versions; which one a record has stands in `schema_version`.
+fn run_record() -> Value {
+    let mut generator = generator();
+    let versions =
+        [generator.subschema_for::<RunRecordV1>(), generator.subschema_for::<RunRecordV2>()];
+    let mut definitions = generator.take_definitions(true);
+    for (name, version) in [("RunRecordV1", 1), ("RunRecordV2", 2)] {
+        // Both were named by `subschema_for` above.
+        definitions[name]["properties"]["schema_version"]["const"] = version.into();
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "RunRecord",
+        "description": "A run record of any version.",
+        "oneOf": versions,
+        "$defs": definitions,
+    })
+}
