@@ -1,14 +1,60 @@
-//! Figures from observations: quantiles, rates, the metric catalogue and the records made of them.
+//! Figures from observations: quantiles, rates, the metric catalogue, and the records made of them;
+//! and the rules that hold records to their figures.
 //!
-//! Pure functions: no I/O, no clock, no randomness.
+//! Everything here is a pure function of its arguments: no I/O, no clock, no randomness. What was
+//! not observed is `None`, never 0.
+//!
+//! ```
+//! use streamgauge_metrics::{catalogue, median, quantile};
+//!
+//! // One estimator everywhere: the mean of the middle two, and type 7 quantiles.
+//! let ttft_ms = [212.0, 198.5, 240.0, 205.5];
+//! assert_eq!(median(&ttft_ms), Some(208.75));
+//! assert_eq!(quantile(&ttft_ms, 0.95), Some(235.79999999999998));
+//!
+//! // Every figure of a record is defined in one place.
+//! let tpot = catalogue().iter().find(|metric| metric.id.as_str() == "tpot_p50_ms").unwrap();
+//! assert!(tpot.definition.as_str().starts_with("Median of (last output - first output)"));
+//! ```
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `quantile`, `interval`, `statistic` | estimators of samples |
+//! | `request`, `inflight` | what one request gives, and how many were under way |
+//! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
+//! | `record` | plan and journal to run record |
+//! | `verify` | the rules that a record's own members must keep |
+//! | `gate` | deltas, limits and gates of a comparison |
 
+mod catalogue;
+mod error;
 mod gate;
+mod inflight;
+mod interval;
+mod measured;
+mod page;
 mod quantile;
+mod record;
+mod request;
+#[cfg(test)]
+mod sample_run;
+mod statistic;
 mod verify;
 
+pub use catalogue::{MetricSpec, Population, catalogue};
+pub use error::RecordError;
 pub use gate::{
     GateOutcome, compared_direction, delta_percent, performance_eligible, performance_gate,
     strict_turnover_gate, verdict, within_five_percent,
 };
+pub use inflight::{Span, mean_inflight, peak_inflight, steady_window};
+pub use interval::quantile_interval;
+pub use page::metrics_markdown;
 pub use quantile::{median, quantile, sorted_quantile};
+pub use record::{RunInput, build_cases, build_record, to_v1};
+pub use request::{
+    RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_ms, first_generated_ms,
+    generated_intervals_ms, tpot_ms, ttfc_ms, ttft_ms,
+};
+pub use statistic::Statistic;
 pub use verify::{Finding, Note, Verification, unproven, verify};

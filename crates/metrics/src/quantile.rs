@@ -72,7 +72,7 @@ impl Rank {
         }
         let last = count - 1;
         if q == 0.5 {
-            let part = if last % 2 == 0 { Part::Zero } else { Part::Half };
+            let part = if last.is_multiple_of(2) { Part::Zero } else { Part::Half };
             return Some(Self { below: last / 2, part });
         }
         let rank = last as f64 * q;

@@ -1,0 +1,55 @@
+//! Full duration of a request: the golden completion metrics, and E2E.
+
+use streamgauge_schema::{Direction, Unit};
+
+use super::{Entry, Family, Population, Source};
+use crate::request::e2e_ms;
+use crate::statistic::Statistic::{Mean, P50, P95, P99};
+
+pub(crate) const COMPLETION: Family = Family {
+    name: "Request completion",
+    unit: Unit::Milliseconds,
+    direction: Direction::LowerIsBetter,
+    population: Population::EveryResponse,
+    token_source: None,
+    meaning: "the full duration of a request, failures included",
+    formula: "elapsed_us / 1000",
+    absent_when: "The request was never sent.",
+    example: "Durations of 3,801.035 and 4,387.226 ms: median 4,094.1305. A refused connection of \
+              3 ms is in it; see E2E for succeeded requests alone.",
+    source: Source::Requests {
+        values: |line, out| out.push(e2e_ms(line)),
+        metrics: &[
+            Entry::new("completion_median_ms", P50).in_version_1(
+                "Full request duration, including reasoning; includes failures with recorded \
+                 duration. Includes every response with that timing; missing timings are not zero.",
+            ),
+            Entry::new("completion_p95_ms", P95).in_version_1(
+                "Linear-interpolated p95 over all recorded request durations, including failures. \
+                 Small samples give an unstable tail estimate.",
+            ),
+        ],
+    },
+};
+
+pub(crate) const E2E: Family = Family {
+    name: "End-to-end latency (E2E)",
+    unit: Unit::Milliseconds,
+    direction: Direction::LowerIsBetter,
+    population: Population::Succeeded,
+    token_source: None,
+    meaning: "the time from the request's start to its end mark, or to the end of the body where \
+              there is none. Succeeded requests.",
+    formula: "elapsed_us / 1000",
+    absent_when: "Never, for a request that succeeded.",
+    example: "End mark at 1,000 ms, socket open for another 30 s: 1,000.",
+    source: Source::Requests {
+        values: |line, out| out.push(e2e_ms(line)),
+        metrics: &[
+            Entry::new("e2e_p50_ms", P50),
+            Entry::new("e2e_p95_ms", P95),
+            Entry::new("e2e_p99_ms", P99),
+            Entry::new("e2e_mean_ms", Mean),
+        ],
+    },
+};

@@ -1,0 +1,34 @@
+//! Time per output token after the first, one value a request.
+
+use streamgauge_schema::{Direction, TokenSource, Unit};
+
+use super::{Entry, Family, Population, Source};
+use crate::request::tpot_ms;
+use crate::statistic::Statistic::{Mean, P50, P95, P99};
+
+/// When a request has neither TPOT nor decode rate.
+pub(super) const NO_RATE: &str = "Usage is absent or ambiguous, fewer than two tokens were generated, more than one choice was \
+     streamed, reasoning was billed but not streamed, or all output arrived in one instant.";
+
+pub(crate) const TPOT: Family = Family {
+    name: "Time per output token (TPOT)",
+    unit: Unit::Milliseconds,
+    direction: Direction::LowerIsBetter,
+    population: Population::Succeeded,
+    token_source: Some(TokenSource::ServerUsage),
+    meaning: "(last output - first output) / (completion tokens - 1), one value a request, tokens \
+              as the server counts them. Succeeded requests with usable usage.",
+    formula: "(last_output_us − first_output_us) / 1000 / (completion_tokens − 1)",
+    absent_when: NO_RATE,
+    example: "512 tokens allowed, 100 generated, first output to last 0.99 s: 10.0 ms, whatever \
+              was allowed.",
+    source: Source::Requests {
+        values: |line, out| out.extend(tpot_ms(line)),
+        metrics: &[
+            Entry::new("tpot_p50_ms", P50),
+            Entry::new("tpot_p95_ms", P95),
+            Entry::new("tpot_p99_ms", P99),
+            Entry::new("tpot_mean_ms", Mean),
+        ],
+    },
+};

@@ -1,0 +1,51 @@
+//! First final content: the golden median, and TTFC.
+
+use streamgauge_schema::{Direction, Unit};
+
+use super::{Entry, Family, Population, Source};
+use crate::request::ttfc_ms;
+use crate::statistic::Statistic::{Mean, P50, P95, P99};
+
+pub(crate) const FIRST_FINAL_CONTENT: Family = Family {
+    name: "First final content",
+    unit: Unit::Milliseconds,
+    direction: Direction::LowerIsBetter,
+    population: Population::EveryResponse,
+    token_source: None,
+    meaning: "the time from the request's start to its first final content",
+    formula: "first_content_us / 1000",
+    absent_when: "No content arrived, or a think tag stands within the first 256 characters of \
+                  the content: then the channel does not hold the final answer alone.",
+    example: "Reasoning at 100 ms, content at 4,100 ms: 4,100. Cut by length while reasoning: \
+              none. `<think>` at the start of the content: none.",
+    source: Source::Requests {
+        values: |line, out| out.extend(ttfc_ms(line)),
+        metrics: &[Entry::new("first_final_content_median_ms", P50).in_version_1(
+            "First nonempty final-content delta; arrival does not establish correctness or \
+             usefulness. Includes every response with that timing; missing timings are not zero.",
+        )],
+    },
+};
+
+pub(crate) const TTFC: Family = Family {
+    name: "Time to first final content (TTFC)",
+    unit: Unit::Milliseconds,
+    direction: Direction::LowerIsBetter,
+    population: Population::Succeeded,
+    token_source: None,
+    meaning: "the time from the request's start to its first nonempty final content. Succeeded \
+              requests; those with a think tag in their content or without content have none.",
+    formula: "first_content_us / 1000",
+    absent_when: "As for the first final content above.",
+    example: "Reasoning at 100 ms, content at 4,100 ms: 4,100, beside a TTFT of 100. Without \
+              reasoning and tool calls it equals TTFT.",
+    source: Source::Requests {
+        values: |line, out| out.extend(ttfc_ms(line)),
+        metrics: &[
+            Entry::new("ttfc_p50_ms", P50),
+            Entry::new("ttfc_p95_ms", P95),
+            Entry::new("ttfc_p99_ms", P99),
+            Entry::new("ttfc_mean_ms", Mean),
+        ],
+    },
+};

@@ -1,0 +1,63 @@
+//! What can go wrong when a record is made.
+
+use streamgauge_schema::{CanonicalError, Digest, TextFault};
+
+/// Plan and journal do not make a record.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The record has a number that cannot be written.
+    #[error("the record cannot be written")]
+    Canonical(#[from] CanonicalError),
+    /// The cases stand in a file of their own, which version 1 does not know.
+    #[error("a version 1 record holds its cases, and this one has {declared} of them in a file")]
+    CasesApart {
+        /// Cases that the record declares.
+        declared: u64,
+    },
+    /// The journal's end announces another number of request lines.
+    #[error("the journal holds {found} request lines, its trailer says {announced}")]
+    LinesMissing {
+        /// Lines by the trailer.
+        announced: u64,
+        /// Lines that are there.
+        found: u64,
+    },
+    /// The name of the run is too long for a run id made of it.
+    #[error("the run name {name:?} is too long: with 13 characters of digest it is no identifier")]
+    NameTooLong {
+        /// The name.
+        name: String,
+    },
+    /// The journal was written for another plan.
+    #[error("the journal belongs to the plan {journal}, this plan is {plan}")]
+    PlanDiffers {
+        /// Digest of the plan that was given.
+        plan: Digest,
+        /// Digest of the plan that the journal names.
+        journal: Digest,
+    },
+    /// Two lines stand for the same request.
+    #[error("request {index} has two lines in the journal")]
+    RepeatedRequest {
+        /// Its place among the measured requests, from 0.
+        index: u64,
+    },
+    /// A line stands for a request that the plan does not hold.
+    #[error("the journal has request {index}, the plan holds {offered}, counted from 0")]
+    UndeclaredRequest {
+        /// Its place among the measured requests, from 0.
+        index: u64,
+        /// Requests that the plan holds.
+        offered: u64,
+    },
+    /// A text that the record would hold may not be published.
+    #[error("{text:?} cannot stand in a record")]
+    Unpublishable {
+        /// The text.
+        text: String,
+        /// The rule that it breaks.
+        #[source]
+        fault: TextFault,
+    },
+}

@@ -1,0 +1,138 @@
+//! How many requests were under way at once, from their spans.
+
+/// A span of time, in microseconds since the start of the run. It ends before `to_us`, so spans
+/// that only touch do not overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where it begins.
+    pub from_us: u64,
+    /// Where it ends; not before it begins.
+    pub to_us: u64,
+}
+
+impl Span {
+    /// Its length.
+    #[must_use]
+    pub fn length_us(self) -> u64 {
+        self.to_us.saturating_sub(self.from_us)
+    }
+}
+
+/// The most spans at any one instant; `None` when a span is missing, or all are.
+///
+/// ```
+/// use streamgauge_metrics::{Span, peak_inflight};
+/// let span = |from_us, to_us| Some(Span { from_us, to_us });
+/// assert_eq!(peak_inflight(&[span(0, 10), span(10, 20), span(15, 30)]), Some(2));
+/// assert_eq!(peak_inflight(&[span(0, 10), None]), None);
+/// ```
+#[must_use]
+pub fn peak_inflight(spans: &[Option<Span>]) -> Option<u64> {
+    let spans: Vec<Span> = spans.iter().copied().collect::<Option<_>>()?;
+    Starts::of(&spans).map(|(_, inflight)| inflight).max()
+}
+
+/// The number of spans, averaged over the time of `window`; `None` when the window is empty.
+#[must_use]
+pub fn mean_inflight(spans: &[Span], window: Span) -> Option<f64> {
+    let within = |span: &Span| Span {
+        from_us: span.from_us.max(window.from_us),
+        to_us: span.to_us.min(window.to_us),
+    };
+    let busy_us: u128 = spans.iter().map(|span| u128::from(within(span).length_us())).sum();
+    (window.length_us() > 0).then(|| busy_us as f64 / window.length_us() as f64)
+}
+
+/// The part of a closed loop in which it was at its target: from the first instant at which
+/// `target` spans overlap to the last start. `None` when the target is never reached, or when that
+/// is shorter than five times the median latency.
+#[must_use]
+pub fn steady_window(spans: &[Span], target: u64, median_latency_us: f64) -> Option<Span> {
+    let (from_us, _) = Starts::of(spans).find(|(_, inflight)| *inflight >= target)?;
+    let to_us = spans.iter().map(|span| span.from_us).max()?;
+    let window = Span { from_us, to_us };
+    (window.length_us() as f64 >= 5.0 * median_latency_us).then_some(window)
+}
+
+/// Walks through the starts of spans in time, with the number of spans under way at each.
+struct Starts {
+    starts: std::vec::IntoIter<u64>,
+    ends: std::iter::Peekable<std::vec::IntoIter<u64>>,
+    inflight: u64,
+}
+
+impl Starts {
+    fn of(spans: &[Span]) -> Self {
+        let sorted = |edge: fn(&Span) -> u64| {
+            // A span without length overlaps nothing, but it was under way when it began.
+            let mut edges: Vec<u64> = spans.iter().map(edge).collect();
+            edges.sort_unstable();
+            edges.into_iter()
+        };
+        let ends = sorted(|span| span.to_us.max(span.from_us.saturating_add(1)));
+        Self { starts: sorted(|span| span.from_us), ends: ends.peekable(), inflight: 0 }
+    }
+}
+
+impl Iterator for Starts {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.starts.next()?;
+        while self.ends.next_if(|end| *end <= start).is_some() {
+            self.inflight -= 1;
+        }
+        self.inflight += 1;
+        Some((start, self.inflight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Edges = &'static [(u64, u64)];
+
+    fn spans(edges: &[(u64, u64)]) -> Vec<Span> {
+        edges.iter().map(|&(from_us, to_us)| Span { from_us, to_us }).collect()
+    }
+
+    #[test]
+    fn peaks() {
+        let cases: [(Edges, Option<u64>); 7] = [
+            (&[], None),
+            (&[(5, 9)], Some(1)),
+            (&[(0, 10), (10, 20)], Some(1)),
+            (&[(0, 10), (9, 20)], Some(2)),
+            (&[(9, 20), (0, 10), (3, 4), (3, 4)], Some(3)),
+            (&[(0, 0)], Some(1)),
+            (&[(0, 100), (1, 100), (2, 100), (100, 200)], Some(3)),
+        ];
+        for (edges, expected) in cases {
+            let spans: Vec<_> = spans(edges).into_iter().map(Some).collect();
+            assert_eq!(peak_inflight(&spans), expected, "{edges:?}");
+        }
+        assert_eq!(peak_inflight(&[None]), None);
+    }
+
+    #[test]
+    fn means() {
+        let two = spans(&[(0, 10), (5, 20)]);
+        assert_eq!(mean_inflight(&two, Span { from_us: 0, to_us: 20 }), Some(1.25));
+        assert_eq!(mean_inflight(&two, Span { from_us: 5, to_us: 10 }), Some(2.0));
+        assert_eq!(mean_inflight(&two, Span { from_us: 30, to_us: 40 }), Some(0.0));
+        assert_eq!(mean_inflight(&two, Span { from_us: 5, to_us: 5 }), None);
+    }
+
+    #[test]
+    fn steady_windows() {
+        let loop_of_two: Vec<_> =
+            (0..20).map(|n| Span { from_us: 10 * n, to_us: 10 * n + 20 }).collect();
+        let window = Some(Span { from_us: 10, to_us: 190 });
+        assert_eq!(steady_window(&loop_of_two, 2, 20.0), window);
+        assert_eq!(steady_window(&loop_of_two, 2, 36.0), window);
+        assert_eq!(steady_window(&loop_of_two, 2, 36.1), None);
+        assert_eq!(steady_window(&loop_of_two, 3, 20.0), None);
+        assert_eq!(steady_window(&[], 1, 20.0), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! The measured part of a run: what the schedule held, and the requests that were sent.
+
+use std::collections::BTreeSet;
+
+use streamgauge_schema::{Completion, RequestLine, Stage};
+
+use crate::error::RecordError;
+use crate::inflight::Span;
+
+/// The measured requests of a run. Warm-up is outside it.
+#[derive(Debug)]
+pub(crate) struct Measured<'a> {
+    /// Requests that the schedule held.
+    pub(crate) offered: u64,
+    /// The lines of those that were sent, by index; at most one for each.
+    pub(crate) sent: Vec<&'a RequestLine>,
+}
+
+impl<'a> Measured<'a> {
+    pub(crate) fn of(offered: u64, requests: &'a [RequestLine]) -> Result<Self, RecordError> {
+        let mut indexes = BTreeSet::new();
+        let mut sent = Vec::new();
+        for line in requests.iter().filter(|line| line.stage == Stage::Measured) {
+            if line.index >= offered {
+                return Err(RecordError::UndeclaredRequest { index: line.index, offered });
+            }
+            if !indexes.insert(line.index) {
+                return Err(RecordError::RepeatedRequest { index: line.index });
+            }
+            if line.completion != Completion::NotSent {
+                sent.push(line);
+            }
+        }
+        sent.sort_by_key(|line| line.index);
+        Ok(Self { offered, sent })
+    }
+
+    pub(crate) fn succeeded(&self) -> impl Iterator<Item = &'a RequestLine> {
+        self.sent.iter().copied().filter(|line| line.completion == Completion::Succeeded)
+    }
+
+    pub(crate) fn count(&self, completion: Completion) -> u64 {
+        match completion {
+            Completion::NotSent => self.offered - self.sent.len() as u64,
+            other => self.sent.iter().filter(|line| line.completion == other).count() as u64,
+        }
+    }
+
+    pub(crate) fn spans(&self) -> Vec<Span> {
+        self.sent.iter().map(|line| span(line)).collect()
+    }
+
+    /// From the first start to the last end; `None` when nothing was sent, or when that took no
+    /// time, of which there are no rates.
+    pub(crate) fn batch(&self) -> Option<Span> {
+        let whole = self.spans().into_iter().reduce(|whole, span| Span {
+            from_us: whole.from_us.min(span.from_us),
+            to_us: whole.to_us.max(span.to_us),
+        });
+        whole.filter(|whole| whole.length_us() > 0)
+    }
+
+    /// The length of [`Self::batch`] in seconds: what every rate of the run is divided by.
+    pub(crate) fn batch_seconds(&self) -> Option<f64> {
+        self.batch().map(|batch| batch.length_us() as f64 / 1e6)
+    }
+}
+
+/// When a request was under way.
+pub(crate) fn span(line: &RequestLine) -> Span {
+    Span { from_us: line.started_us, to_us: line.started_us.saturating_add(line.elapsed_us) }
+}
+
+/// What a request adds to the tokens of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputTokens {
+    /// It produced no output: nothing.
+    None,
+    /// So many, by the server's own count.
+    Counted(u64),
+    /// It produced output that no unambiguous count belongs to.
+    Unknown,
+}
+
+impl OutputTokens {
+    pub(crate) fn of(line: &RequestLine) -> Self {
+        let Some(seen) = line.observation.as_ref().filter(|seen| seen.output_events > 0) else {
+            return Self::None;
+        };
+        let usage = seen.usage.filter(|_| !seen.usage_ambiguous);
+        usage.and_then(|usage| usage.completion_tokens).map_or(Self::Unknown, Self::Counted)
+    }
+}

@@ -1,0 +1,195 @@
+//! A run record from its plan and its journal.
+//!
+//! Invariant: pure. The same plan and the same journal give the same bytes and the same run id on
+//! any machine; nothing is asked of a clock, and the order of the journal's lines does not matter.
+
+mod cases;
+mod conditions;
+mod instrument;
+mod limitations;
+mod load;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use streamgauge_schema::{
+    Boundary, Case, Counts, Digest, Evidence, Identifier, JournalHeader, JournalTrailer, Phase,
+    Plan, PublicText, RequestLine, Role, RunRecordV1, RunRecordV2, RunStatus, Timestamp,
+};
+
+use crate::catalogue::{catalogue, metrics_of};
+use crate::error::RecordError;
+use crate::measured::{Measured, span};
+
+/// Most cases that a record holds itself.
+const MAX_CASES: u64 = 10_000;
+/// Hexadecimal digits of the digest at the end of a run id.
+const RUN_ID_DIGITS: usize = 12;
+
+/// What a record is made from.
+#[derive(Clone, Debug)]
+pub struct RunInput<'a> {
+    /// What was asked for.
+    pub plan: &'a Plan,
+    /// How the journal begins.
+    pub header: &'a JournalHeader,
+    /// Its request lines, in any order.
+    pub requests: &'a [RequestLine],
+    /// How it ends; `None` when the run was cut off.
+    pub trailer: Option<&'a JournalTrailer>,
+    /// The files that all this was read from.
+    pub evidence: Vec<Evidence>,
+}
+
+/// Makes the version 2 record of a run that nothing graded.
+///
+/// Figures are taken over the measured requests; warm-up is counted only. Above 10,000 requests the
+/// record holds no cases: [`build_cases`] gives those of the file that stands beside it.
+///
+/// # Errors
+/// When plan and journal do not belong together, when the journal contradicts itself, or when a
+/// text of the plan may not be published.
+pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
+    let plan = input.plan;
+    check_journal(input)?;
+    let run = Measured::of(plan.load.requests, input.requests)?;
+    let metrics = metrics_of(&run)?;
+    let instrument = instrument::report(plan, &run, &metrics)?;
+    let load = load::report(plan, input.requests, &run);
+    let cases = cases::of(plan, &run)?;
+    let mut record = RunRecordV2 {
+        schema_version: 2,
+        run_id: plan.name.clone(),
+        status: status(input, load.not_sent + load.cancelled),
+        started_at: input.header.started_at,
+        completed_at: completed_at(input),
+        phase: Phase::Performance,
+        role: Role::Serving,
+        boundary: Boundary::RoleCompletion,
+        evidence_mode: plan.evidence_mode.clone(),
+        deployment: plan.deployment.clone(),
+        suite_version: plan.workload.suite_version.clone(),
+        suite_sha256: plan.workload.suite_sha256,
+        evaluator_sha256: None,
+        comparison_key: None,
+        conditions: conditions::of(plan, &run)?,
+        limitations: limitations::of(plan, &run, &load, &instrument)?,
+        performance: load::serving_cell(plan, &run, input.trailer.is_some()),
+        counts: counts(&cases),
+        cases: (plan.load.requests <= MAX_CASES).then_some(cases),
+        metrics,
+        evidence: input.evidence.clone(),
+        instrument,
+        windows: load::windows(plan, &run),
+        load,
+    };
+    record.run_id = run_id(&plan.name, record.digest(&plan.name)?)?;
+    Ok(record)
+}
+
+/// The cases of a run, one for each declared request: the content of `cases.jsonl` where there are
+/// more than a record holds.
+///
+/// # Errors
+/// As [`build_record`].
+pub fn build_cases(input: &RunInput<'_>) -> Result<Vec<Case>, RecordError> {
+    check_journal(input)?;
+    cases::of(input.plan, &Measured::of(input.plan.load.requests, input.requests)?)
+}
+
+/// The version 1 form of a record: its seven metrics, and a run id of its own.
+///
+/// # Errors
+/// [`RecordError::CasesApart`] when the record does not hold its cases.
+pub fn to_v1(record: &RunRecordV2) -> Result<RunRecordV1, RecordError> {
+    let declared = record.counts.declared;
+    let name = bare_name(&record.run_id);
+    let in_version_1 =
+        |id: &Identifier| catalogue().iter().any(|spec| spec.in_version_1 && spec.id == *id);
+    let mut old = RunRecordV1 {
+        schema_version: 1,
+        run_id: name.clone(),
+        status: record.status,
+        started_at: record.started_at,
+        completed_at: record.completed_at,
+        phase: record.phase.clone(),
+        role: record.role.clone(),
+        boundary: record.boundary.clone(),
+        evidence_mode: record.evidence_mode.clone(),
+        deployment: record.deployment.clone(),
+        suite_version: record.suite_version.clone(),
+        suite_sha256: record.suite_sha256,
+        evaluator_sha256: record.evaluator_sha256,
+        comparison_key: record.comparison_key,
+        conditions: record.conditions.clone(),
+        limitations: record.limitations.clone(),
+        performance: record.performance.clone(),
+        cases: record.cases.clone().ok_or(RecordError::CasesApart { declared })?,
+        counts: record.counts.clone(),
+        metrics: record
+            .metrics
+            .iter()
+            .filter(|metric| in_version_1(&metric.id))
+            .map(streamgauge_schema::Metric::to_v1)
+            .collect(),
+        evidence: record.evidence.clone(),
+    };
+    old.run_id = run_id(&name, old.digest(&name)?)?;
+    Ok(old)
+}
+
+fn check_journal(input: &RunInput<'_>) -> Result<(), RecordError> {
+    let plan = Digest::of_value(input.plan)?;
+    if plan != input.header.plan_sha256 {
+        return Err(RecordError::PlanDiffers { plan, journal: input.header.plan_sha256 });
+    }
+    let found = input.requests.len() as u64;
+    match input.trailer {
+        Some(trailer) if trailer.lines != found => {
+            Err(RecordError::LinesMissing { announced: trailer.lines, found })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A run without a trailer was cut off, and what it did not finish was not run.
+fn status(input: &RunInput<'_>, not_run: u64) -> RunStatus {
+    if input.trailer.is_some() && not_run == 0 { RunStatus::Completed } else { RunStatus::Aborted }
+}
+
+/// The trailer's time, but never before the last end by the monotonic clock: the wall clock may
+/// have been set back during the run.
+fn completed_at(input: &RunInput<'_>) -> Timestamp {
+    let last_us = input.requests.iter().map(|line| span(line).to_us).max().unwrap_or(0);
+    let last_us = i64::try_from(last_us).unwrap_or(i64::MAX);
+    let last = input.header.started_at.unix_micros().saturating_add(last_us);
+    let last = Timestamp::from_unix_micros(last);
+    input.trailer.map_or(last, |trailer| trailer.completed_at.max(last))
+}
+
+fn counts(cases: &[Case]) -> Counts {
+    let mut outcomes = BTreeMap::new();
+    for case in cases {
+        *outcomes.entry(case.outcome).or_insert(0) += 1;
+    }
+    Counts { declared: cases.len() as u64, outcomes, primary_passes: 0 }
+}
+
+fn run_id(name: &Identifier, digest: Digest) -> Result<Identifier, RecordError> {
+    let name = name.as_str();
+    Identifier::new(format!("{name}-{}", digest.prefix(RUN_ID_DIGITS)))
+        .ok_or_else(|| RecordError::NameTooLong { name: name.to_owned() })
+}
+
+/// The name that a run id was made of.
+fn bare_name(run_id: &Identifier) -> Identifier {
+    let name = run_id.as_str().rsplit_once('-').map_or(run_id.as_str(), |(name, _)| name);
+    Identifier::new(name).unwrap_or_else(|| run_id.clone())
+}
+
+/// A text for a record.
+fn text(text: impl Into<String>) -> Result<PublicText, RecordError> {
+    let text = text.into();
+    PublicText::new(text.as_str()).map_err(|fault| RecordError::Unpublishable { text, fault })
+}

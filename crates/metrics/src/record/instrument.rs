@@ -1,0 +1,65 @@
+//! What the instrument says of itself: lag, lateness, reads, and the metrics it may have bent.
+
+use streamgauge_schema::{
+    Identifier, InstrumentReport, Metric, Plan, RequestLine, Spread, TimeBasis, Unit,
+};
+
+use super::text;
+use crate::error::RecordError;
+use crate::measured::Measured;
+use crate::quantile::sorted_quantile;
+
+/// Below this delay of the instrument, in milliseconds, no metric is called bent.
+const TOLERATED_MS: f64 = 1.0;
+/// Nor below this share of the metric.
+const TOLERATED_SHARE: f64 = 0.01;
+
+pub(super) fn report(
+    plan: &Plan,
+    run: &Measured<'_>,
+    metrics: &[Metric],
+) -> Result<InstrumentReport, RecordError> {
+    let lag =
+        spread(run.sent.iter().flat_map(|line| line.observer_lag_us.iter().flatten().copied()));
+    let lateness = spread(run.sent.iter().filter_map(|line| {
+        line.scheduled_us.map(|scheduled| line.started_us.saturating_sub(scheduled))
+    }));
+    let delay = [lag, lateness].into_iter().flatten().map(|spread| spread.p99);
+    let observed = || run.sent.iter().filter_map(|line| line.observation.as_ref());
+    let sum = |of: fn(&RequestLine) -> u64| run.sent.iter().map(|line| of(line)).sum();
+    Ok(InstrumentReport {
+        version: text(plan.instrument_version.as_str())?,
+        time_basis: TimeBasis::Read,
+        observer_lag_ms: lag,
+        dispatch_lateness_ms: lateness,
+        reads: observed().map(|seen| seen.reads).sum(),
+        coalesced_reads: observed().map(|seen| seen.coalesced_reads).sum(),
+        stale_connections: sum(|line| line.stale_connections),
+        resends: sum(|line| u64::from(line.attempts.saturating_sub(1))),
+        client_limited: client_limited(metrics, delay.reduce(f64::max)),
+    })
+}
+
+/// The latencies, in milliseconds, against which the instrument's own delay is not small.
+fn client_limited(metrics: &[Metric], delay_ms: Option<f64>) -> Vec<Identifier> {
+    let Some(delay_ms) = delay_ms else {
+        return Vec::new();
+    };
+    let limited = |metric: &&Metric| {
+        metric.unit == Unit::Milliseconds
+            && metric
+                .value
+                .is_some_and(|value| delay_ms > TOLERATED_MS.max(TOLERATED_SHARE * value))
+    };
+    metrics.iter().filter(limited).map(|metric| metric.id.clone()).collect()
+}
+
+fn spread(samples_us: impl Iterator<Item = u64>) -> Option<Spread> {
+    let mut ms: Vec<f64> = samples_us.map(|us| us as f64 / 1000.0).collect();
+    ms.sort_unstable_by(f64::total_cmp);
+    Some(Spread {
+        median: sorted_quantile(&ms, 0.5)?,
+        p99: sorted_quantile(&ms, 0.99)?,
+        max: *ms.last()?,
+    })
+}

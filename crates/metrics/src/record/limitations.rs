@@ -1,0 +1,212 @@
+//! What the figures of a run do not say: sentences computed from plan and journal.
+
+use streamgauge_schema::{
+    AnomalyKind, EvidenceMode, InstrumentReport, LoadReport, Observation, Plan, PublicText,
+};
+
+use super::conditions::CachedShare;
+use super::text;
+use crate::error::RecordError;
+use crate::measured::{Measured, OutputTokens};
+
+/// True of every run.
+const ALWAYS: [&str; 5] = [
+    "One run says nothing about the noise between runs; a difference to another run is no finding yet.",
+    "Client concurrency is a limit of the client; observed overlap counts its request spans, not sequences active on the server.",
+    "A stream event can hold several tokens: chunk intervals are not per-token latencies.",
+    "Intervals beside quantiles treat requests as independent, which under queueing they are not.",
+    "Nothing graded the answers: a succeeded request is a complete stream with output, not a correct answer.",
+];
+/// Succeeded requests that a quantile needs, and the quantiles that fewer leave unstable.
+const NEEDED: [(u64, &str); 3] =
+    [(20, "any quantile, the median included"), (200, "p95 and p99"), (1000, "p99")];
+/// Share of prompt tokens from a cache, or off the target length, that is worth a word.
+const NOTABLE_SHARE: f64 = 0.01;
+
+pub(super) fn of(
+    plan: &Plan,
+    run: &Measured<'_>,
+    load: &LoadReport,
+    instrument: &InstrumentReport,
+) -> Result<Vec<PublicText>, RecordError> {
+    let found = [
+        evidence(plan),
+        too_few(load),
+        not_succeeded(load),
+        not_run(load),
+        repeated_prompts(plan),
+        resends(instrument),
+        malformed(run),
+        hidden_reasoning(run),
+        think_tags(run),
+        usage_missing(run),
+        model_differs(plan, run),
+        input_off_target(plan, run),
+        cached(run),
+        coalesced(instrument),
+        lag_coverage(run),
+        client_limited(instrument),
+    ];
+    let always = ALWAYS.into_iter().map(str::to_owned);
+    always.chain(found.into_iter().flatten()).map(text).collect()
+}
+
+fn evidence(plan: &Plan) -> Option<String> {
+    match plan.evidence_mode {
+        EvidenceMode::ActualInference => None,
+        EvidenceMode::Simulated => Some(
+            "A simulated server answered: the figures describe no model and no deployment.".into(),
+        ),
+        EvidenceMode::Replayed => {
+            Some("Saved streams were read again: the figures describe when they were saved.".into())
+        }
+        EvidenceMode::Other(_) => {
+            Some("This instrument does not know the kind of evidence.".into())
+        }
+    }
+}
+
+fn too_few(load: &LoadReport) -> Option<String> {
+    let (needed, unstable) = NEEDED.iter().find(|(needed, _)| load.succeeded < *needed)?;
+    let succeeded = load.succeeded;
+    Some(format!(
+        "{succeeded} succeeded requests are fewer than {needed}: too few for a stable estimate of {unstable}."
+    ))
+}
+
+fn not_succeeded(load: &LoadReport) -> Option<String> {
+    let (not, offered) = (load.offered - load.succeeded, load.offered);
+    let eligible = if load.performance_eligible { "may" } else { "may not" };
+    (not > 0).then(|| {
+        format!(
+            "{not} of {offered} requests did not succeed (allowed share {}); the figures {eligible} pass a gate.",
+            load.max_failure_ratio
+        )
+    })
+}
+
+fn not_run(load: &LoadReport) -> Option<String> {
+    let (cancelled, not_sent) = (load.cancelled, load.not_sent);
+    (cancelled + not_sent > 0).then(|| {
+        format!("The run was stopped: {cancelled} requests were cut under way and {not_sent} never sent.")
+    })
+}
+
+fn repeated_prompts(plan: &Plan) -> Option<String> {
+    let (repeated, requests) = (plan.workload.repeated_prompts, plan.load.requests);
+    (repeated > 0).then(|| {
+        format!("{repeated} of {requests} requests share their prompt with another; a cache may have served them.")
+    })
+}
+
+fn resends(instrument: &InstrumentReport) -> Option<String> {
+    let resends = instrument.resends;
+    (resends > 0).then(|| {
+        format!("{resends} requests were sent once more after a reused connection was found closed; the server may have worked twice.")
+    })
+}
+
+fn malformed(run: &Measured<'_>) -> Option<String> {
+    let kinds = [AnomalyKind::InvalidJson, AnomalyKind::InvalidUtf8];
+    let events = |seen: &Observation| -> u64 {
+        let malformed = seen.anomalies.iter().filter(|anomaly| kinds.contains(&anomaly.kind));
+        malformed.map(|anomaly| anomaly.count).sum()
+    };
+    let (responses, events) = responses_with(run, events);
+    (events > 0).then(|| {
+        format!("{events} malformed stream events in {responses} responses were passed over.")
+    })
+}
+
+fn hidden_reasoning(run: &Measured<'_>) -> Option<String> {
+    let hidden = |seen: &Observation| {
+        u64::from(seen.anomalies.iter().any(|anomaly| anomaly.kind == AnomalyKind::HiddenReasoning))
+    };
+    let (responses, _) = responses_with(run, hidden);
+    (responses > 0).then(|| {
+        format!("{responses} responses billed reasoning that was not streamed; they have no TPOT and no decode rate, and first output comes after it.")
+    })
+}
+
+fn think_tags(run: &Measured<'_>) -> Option<String> {
+    let (responses, _) = responses_with(run, |seen| u64::from(seen.think_tag_in_content));
+    (responses > 0).then(|| {
+        format!("{responses} responses have a think tag in their content and are left out of first final content.")
+    })
+}
+
+fn usage_missing(run: &Measured<'_>) -> Option<String> {
+    let tokens = || run.sent.iter().map(|line| OutputTokens::of(line));
+    let unknown = tokens().filter(|tokens| *tokens == OutputTokens::Unknown).count();
+    let with_output = tokens().filter(|tokens| *tokens != OutputTokens::None).count();
+    (unknown > 0).then(|| {
+        format!("{unknown} of {with_output} responses with output lack usable token usage: throughput has no value, TPOT and decode rate leave them out.")
+    })
+}
+
+fn model_differs(plan: &Plan, run: &Measured<'_>) -> Option<String> {
+    let expected = [plan.target.expect_model.as_str()];
+    let differs = |seen: &Observation| {
+        let returned = seen.returned_models.iter().map(String::as_str);
+        u64::from(seen.output_events > 0 && !returned.eq(expected))
+    };
+    let (responses, _) = responses_with(run, differs);
+    (responses > 0).then(|| {
+        format!("{responses} responses did not name exactly the expected model; what answered them is not established.")
+    })
+}
+
+fn input_off_target(plan: &Plan, run: &Measured<'_>) -> Option<String> {
+    let target = plan.workload.target_input_tokens.filter(|target| *target > 0)?;
+    let prompt_tokens = |seen: &Observation| seen.usage.and_then(|usage| usage.prompt_tokens);
+    let off = |tokens: u64| tokens.abs_diff(target) as f64 / target as f64 > NOTABLE_SHARE;
+    let (responses, _) =
+        responses_with(run, |seen| u64::from(prompt_tokens(seen).is_some_and(off)));
+    (responses > 0).then(|| {
+        format!("{responses} prompts are more than 1 percent off the target of {target} tokens by the server's count.")
+    })
+}
+
+fn cached(run: &Measured<'_>) -> Option<String> {
+    let CachedShare { cached, prompt } = CachedShare::of(run)?;
+    (cached as f64 > NOTABLE_SHARE * prompt as f64).then(|| {
+        format!("The server took {cached} of {prompt} prompt tokens from a cache; first output is faster for it.")
+    })
+}
+
+fn coalesced(instrument: &InstrumentReport) -> Option<String> {
+    let (coalesced, reads) = (instrument.coalesced_reads, instrument.reads);
+    (coalesced > 0).then(|| {
+        format!("{coalesced} of {reads} reads completed more than one event; such events share one arrival.")
+    })
+}
+
+fn lag_coverage(run: &Measured<'_>) -> Option<String> {
+    let stamped = run.sent.iter().filter(|line| line.observer_lag_us.is_some()).count();
+    let sent = run.sent.len();
+    match stamped {
+        _ if stamped == sent => None,
+        0 => Some(
+            "No connection carried kernel receive stamps: the client's own lag was not measured."
+                .into(),
+        ),
+        _ => Some(format!("The client's own lag was measured on {stamped} of {sent} requests.")),
+    }
+}
+
+fn client_limited(instrument: &InstrumentReport) -> Option<String> {
+    let limited = instrument.client_limited.len();
+    (limited > 0).then(|| {
+        format!("The client's own delay exceeds 1 ms and 1 percent of {limited} metrics, which the instrument part names; no gate on them passes.")
+    })
+}
+
+/// How many responses have any, and how many they have together.
+fn responses_with(run: &Measured<'_>, count: impl Fn(&Observation) -> u64) -> (u64, u64) {
+    run.sent
+        .iter()
+        .filter_map(|line| line.observation.as_ref())
+        .map(count)
+        .filter(|count| *count > 0)
+        .fold((0, 0), |(responses, total), count| (responses + 1, total + count))
+}

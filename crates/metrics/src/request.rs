@@ -1,0 +1,148 @@
+//! The values that one request gives: latencies, rates and the gaps between its events.
+//!
+//! A value that a request does not have is absent, never 0. Latencies are in milliseconds, computed
+//! from the stored microseconds as `us / 1000`, and count from the request's start.
+
+use streamgauge_schema::{AnomalyKind, Completion, Millis, Observation, RequestLine};
+
+/// Why a request has no TPOT and no decode rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RateAbsence {
+    /// Several choices report different usage.
+    #[error("the choices report different usage")]
+    AmbiguousUsage,
+    /// Tokens were billed for reasoning that was not streamed.
+    #[error("reasoning was billed but not streamed")]
+    HiddenReasoning,
+    /// The server reported no count of completion tokens.
+    #[error("no usage was reported")]
+    NoUsage,
+    /// The request did not succeed.
+    #[error("the request did not succeed")]
+    NotSucceeded,
+    /// More than one choice shares the stream.
+    #[error("more than one choice was streamed")]
+    SeveralChoices,
+    /// All output arrived in one instant.
+    #[error("all output arrived in one instant")]
+    SingleInstant,
+    /// Fewer than two tokens were generated.
+    #[error("fewer than two tokens were generated")]
+    SingleToken,
+}
+
+/// Time to the first output on any channel (TTFT), in milliseconds.
+#[must_use]
+pub fn ttft_ms(line: &RequestLine) -> Option<f64> {
+    stamp(line, |seen| seen.first_output_us)
+}
+
+/// Time to the first reasoning or content, in milliseconds.
+#[must_use]
+pub fn first_generated_ms(line: &RequestLine) -> Option<f64> {
+    stamp(line, |seen| seen.first_generated_us)
+}
+
+/// Time to the first final content (TTFC), in milliseconds. Absent when a think tag in the content
+/// shows that the channel holds more than the final answer.
+#[must_use]
+pub fn ttfc_ms(line: &RequestLine) -> Option<f64> {
+    stamp(line, |seen| seen.first_content_us.filter(|_| !seen.think_tag_in_content))
+}
+
+/// Full duration of the request (E2E), in milliseconds, whatever became of it.
+#[must_use]
+pub fn e2e_ms(line: &RequestLine) -> f64 {
+    millis(line.elapsed_us)
+}
+
+/// Time per output token after the first (TPOT), in milliseconds:
+/// `(last output − first output) / (completion tokens − 1)`.
+///
+/// # Errors
+/// The reason why the request has none.
+pub fn tpot_ms(line: &RequestLine) -> Result<f64, RateAbsence> {
+    let decode = Decode::of(line)?;
+    Ok(millis(decode.last_us - decode.first_us) / decode.later_tokens as f64)
+}
+
+/// Tokens a second after the first output:
+/// `(completion tokens − 1) / (elapsed − first output)`.
+///
+/// # Errors
+/// The reason why the request has none.
+pub fn decode_rate_tok_per_s(line: &RequestLine) -> Result<f64, RateAbsence> {
+    let decode = Decode::of(line)?;
+    let us = line.elapsed_us.checked_sub(decode.first_us).filter(|us| *us > 0);
+    let us = us.ok_or(RateAbsence::SingleInstant)?;
+    Ok(decode.later_tokens as f64 / (us as f64 / 1e6))
+}
+
+/// Gaps between consecutive output events, in milliseconds. One event can hold several tokens, so
+/// these are chunk intervals and no per-token latencies.
+pub fn chunk_intervals_ms(seen: &Observation) -> impl Iterator<Item = f64> {
+    seen.arrivals_us.iter().skip(1).map(|us| millis(*us))
+}
+
+/// Gaps between consecutive events with reasoning or content, in milliseconds. Events that held
+/// only a refusal or tool-call arguments are passed over.
+pub fn generated_intervals_ms(seen: &Observation) -> impl Iterator<Item = f64> {
+    let mut skipped = seen.not_generated.iter().map(|place| *place as usize).peekable();
+    let mut since_last = None;
+    seen.arrivals_us.iter().enumerate().filter_map(move |(place, us)| {
+        let gap = since_last.map(|gap: u64| gap.saturating_add(*us));
+        if skipped.next_if_eq(&place).is_some() {
+            since_last = gap;
+            return None;
+        }
+        since_last = Some(0);
+        gap.map(millis)
+    })
+}
+
+/// What TPOT and decode rate have in common.
+struct Decode {
+    first_us: u64,
+    last_us: u64,
+    /// Completion tokens but for the first.
+    later_tokens: u64,
+}
+
+impl Decode {
+    fn of(line: &RequestLine) -> Result<Self, RateAbsence> {
+        let seen = line.observation.as_ref().filter(|_| line.completion == Completion::Succeeded);
+        let seen = seen.ok_or(RateAbsence::NotSucceeded)?;
+        if seen.usage_ambiguous {
+            return Err(RateAbsence::AmbiguousUsage);
+        }
+        let tokens = seen.usage.and_then(|usage| usage.completion_tokens);
+        let tokens = tokens.ok_or(RateAbsence::NoUsage)?;
+        if seen.choices > 1 {
+            return Err(RateAbsence::SeveralChoices);
+        }
+        if seen.anomalies.iter().any(|anomaly| anomaly.kind == AnomalyKind::HiddenReasoning) {
+            return Err(RateAbsence::HiddenReasoning);
+        }
+        if tokens < 2 {
+            return Err(RateAbsence::SingleToken);
+        }
+        match (seen.first_output_us, seen.last_output_us) {
+            (Some(first_us), Some(last_us)) if first_us < last_us => {
+                Ok(Self { first_us, last_us, later_tokens: tokens - 1 })
+            }
+            _ => Err(RateAbsence::SingleInstant),
+        }
+    }
+}
+
+fn stamp(line: &RequestLine, of: impl Fn(&Observation) -> Option<u64>) -> Option<f64> {
+    line.observation.as_ref().and_then(of).map(millis)
+}
+
+fn millis(us: u64) -> f64 {
+    Millis::from_micros(us).value()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Invented runs for tests: a plan, and requests of which only what matters is said.
+
+use std::collections::BTreeMap;
+
+use streamgauge_schema::{
+    BodyKind, CacheState, Completion, Deployment, Dialect, Digest, Ending, EvidenceMode, Failure,
+    FailureClass, Identifier, Instrumentation, JournalHeader, KernelStamps, Limits, Load,
+    LoadShape, Observation, Plan, PromptSource, PublicText, RequestLine, RequestSettings, Stage,
+    Target, Timestamp, TokenAccounting, Usage, Workload,
+};
+
+/// A request of the closed loop that succeeded, with output events at `outputs_ms`.
+pub(crate) fn succeeded(
+    index: u64,
+    started_ms: u64,
+    outputs_ms: &[u64],
+    tokens: u64,
+) -> RequestLine {
+    let outputs: Vec<u64> = outputs_ms.iter().map(|ms| ms * 1000).collect();
+    let elapsed_us = outputs.last().copied().unwrap_or(0);
+    RequestLine {
+        stage: Stage::Measured,
+        index,
+        prompt_sha256: Digest::of(&index.to_le_bytes()),
+        dataset_id: None,
+        completion: Completion::Succeeded,
+        failure: None,
+        scheduled_us: None,
+        started_us: started_ms * 1000,
+        last_attempt_started_us: started_ms * 1000,
+        attempts: 1,
+        headers_us: outputs.first().copied(),
+        elapsed_us,
+        connect_us: None,
+        stale_connections: 0,
+        observer_lag_us: None,
+        unusable_stamps: 0,
+        observation: Some(observation(&outputs, tokens)),
+    }
+}
+
+/// A request that the server refused.
+pub(crate) fn refused(index: u64, started_ms: u64, elapsed_ms: u64) -> RequestLine {
+    RequestLine {
+        completion: Completion::Failed,
+        failure: Some(Failure { class: FailureClass::Connect, message: "refused".into() }),
+        elapsed_us: elapsed_ms * 1000,
+        headers_us: None,
+        observation: None,
+        ..succeeded(index, started_ms, &[], 0)
+    }
+}
+
+/// What was observed of a stream with content at `outputs_us`.
+pub(crate) fn observation(outputs_us: &[u64], tokens: u64) -> Observation {
+    let first = outputs_us.first().copied();
+    let last = outputs_us.last().copied();
+    let gaps = outputs_us.windows(2).map(|pair| pair[1] - pair[0]);
+    Observation {
+        dialect: Dialect::OpenaiChat,
+        http_status: 200,
+        retry_after_s: None,
+        body: BodyKind::Stream,
+        ending: Some(Ending::Complete),
+        done_seen: true,
+        error: None,
+        first_event_us: first,
+        first_output_us: first,
+        last_output_us: last,
+        output_events: outputs_us.len() as u64,
+        first_generated_us: first,
+        last_generated_us: last,
+        generated_events: outputs_us.len() as u64,
+        first_reasoning_us: None,
+        first_content_us: first,
+        first_tool_call_us: None,
+        arrivals_us: first.into_iter().chain(gaps).collect(),
+        not_generated: Vec::new(),
+        elapsed_us: last.unwrap_or(0),
+        choices: 1,
+        finish_reasons: vec!["stop".into()],
+        usage: Some(Usage {
+            prompt_tokens: Some(512),
+            completion_tokens: Some(tokens),
+            reasoning_tokens: None,
+            cached_tokens: None,
+        }),
+        usage_ambiguous: false,
+        usage_invalid: Vec::new(),
+        returned_models: vec!["sample-model".into()],
+        think_tag_in_content: false,
+        think_markup_in_content: false,
+        anomalies: Vec::new(),
+        server_timings: BTreeMap::new(),
+        bytes: 1000,
+        events: outputs_us.len() as u64 + 2,
+        reads: outputs_us.len() as u64 + 1,
+        coalesced_reads: 0,
+    }
+}
+
+/// A plan of so many requests in a closed loop.
+pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
+    let text = |text: &str| PublicText::new(text).unwrap();
+    let name = |name: &str| Identifier::new(name).unwrap();
+    Plan {
+        plan_version: 1,
+        name: name("sample"),
+        instrument_version: "streamgauge 0.1.0".into(),
+        target: Target {
+            base_url: "http://10.0.0.1:8000".into(),
+            dialect: Dialect::OpenaiChat,
+            endpoint_path: "/v1/chat/completions".into(),
+            model: "sample-model".into(),
+            expect_model: "sample-model".into(),
+            private_ca: false,
+        },
+        request: RequestSettings {
+            max_tokens: 128,
+            ignore_eos: false,
+            temperature: Some(0.0),
+            seed: None,
+            header_names: vec!["x-team".into()],
+            extra_body: BTreeMap::new(),
+        },
+        workload: Workload {
+            source: PromptSource::Synthetic { words: 384, seed: 7 },
+            target_input_tokens: Some(512),
+            suite_version: name("synthetic-words-v1"),
+            suite_sha256: Digest::of(b"suite"),
+            dataset_sha256: Digest::of(b"dataset"),
+            repeated_prompts: 0,
+        },
+        load: Load {
+            cell: name("c2"),
+            shape: LoadShape::ClosedLoop { concurrency },
+            requests,
+            warmup: 0,
+        },
+        limits: Limits { connect_timeout_ms: 10_000, idle_timeout_ms: 60_000, timeout_ms: 600_000 },
+        max_failure_ratio: 0.0,
+        instrument: Instrumentation { kernel_stamps: KernelStamps::Sampled, resend: true },
+        deployment: Deployment {
+            id: name("sample-deployment"),
+            model: text("Sample model"),
+            profile: text("c2"),
+            concurrency: None,
+            context_limit: None,
+            hardware: None,
+            node_count: None,
+            quantization: None,
+            revision: None,
+            runtime: None,
+            runtime_version: None,
+            source_url: None,
+            variant: None,
+            weights_verified: None,
+        },
+        image: None,
+        evidence_mode: EvidenceMode::ActualInference,
+        cache_state: CacheState::Unknown,
+        token_accounting: TokenAccounting::Unknown,
+        conditions: Vec::new(),
+    }
+}
+
+/// The journal header of a run of `plan`.
+pub(crate) fn header(plan: &Plan) -> JournalHeader {
+    JournalHeader {
+        journal_version: 1,
+        plan_sha256: Digest::of_value(plan).unwrap(),
+        started_at: Timestamp::from_unix_micros(1_790_000_000_000_000),
+    }
+}
