@@ -24,9 +24,10 @@
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `record` | plan and journal to run record |
 //! | `verify` | the rules that a record's own members must keep |
-//! | `gate` | deltas, limits and gates of a comparison |
+//! | `compare`, `gate` | candidate against baseline: matching, deltas, limits and gates |
 
 mod catalogue;
+mod compare;
 mod error;
 mod gate;
 mod inflight;
@@ -42,6 +43,9 @@ mod statistic;
 mod verify;
 
 pub use catalogue::{MetricSpec, Population, catalogue};
+pub use compare::{
+    CompareError, Difference, MatchingCondition, Side, UnknownCondition, compare_point,
+};
 pub use error::RecordError;
 pub use gate::{
     GateOutcome, compared_direction, delta_percent, performance_eligible, performance_gate,

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use streamgauge_schema::{Case, JsonPath, Metric, MetricV1, Millis, RunRecord, Unit};
+use streamgauge_schema::{Case, JsonPath, Metric, MetricV1, Millis, RunRecord, RunRecordV2, Unit};
 
 use super::{Rules, at, same_bits, shown};
+use crate::catalogue::{MetricSpec, Population, catalogue};
 use crate::quantile::{median, quantile};
 
-const BATCH_DURATION: &str = "batch_duration_seconds";
+pub(super) const BATCH_DURATION: &str = "batch_duration_seconds";
 const THROUGHPUT: &str = "completion_throughput_tps";
 
-/// Beginnings of the names of metrics that have at most one value a request.
-const PER_REQUEST: [&str; 8] =
-    ["completion_", "decode_rate_", "e2e_", "first_", "prompt_tokens_", "tpot_", "ttfc_", "ttft_"];
+/// Beginnings of the names of metrics to which a request adds as many values as it has.
+const POOLED: [&str; 2] = ["chunk_interval_", "stream_chunk_interval_"];
 
 pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
     let metrics = Metrics(record.metrics());
@@ -40,6 +40,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
     if let RunRecord::V2(record) = record {
         for (index, metric) in record.metrics.iter().enumerate() {
             check_interval(index, metric, rules);
+            check_population(index, metric, record, rules);
         }
     }
 }
@@ -69,7 +70,7 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
     let (id, samples) = (metric.id.as_str(), metric.samples);
     let members = || [member(index, "value"), member(index, "samples")];
     let seen = format!("value {}, samples {samples}", shown(metric.value));
-    if Statistic::of(id).is_some() {
+    if spec(id).is_some_and(|spec| spec.statistic.is_some()) {
         rules.check(
             "value-where-samples",
             metric.value.is_some() == (samples > 0),
@@ -84,7 +85,7 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
             format!("{id} has no value where no sample entered ({seen})"),
         );
     }
-    if PER_REQUEST.iter().any(|prefix| id.starts_with(prefix)) {
+    if adds_one_a_request(id) {
         rules.check(
             "samples-were-declared",
             samples <= declared,
@@ -102,30 +103,21 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
     }
 }
 
-/// What a metric's name says of how its samples were summed up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Statistic {
-    Mean,
-    /// In percent.
-    Quantile(u8),
+/// What the catalogue says of a metric; it may not know it.
+fn spec(id: &str) -> Option<&'static MetricSpec> {
+    catalogue().iter().find(|spec| spec.id.as_str() == id)
 }
 
-impl Statistic {
-    fn of(id: &str) -> Option<Self> {
-        id.split('_').find_map(Self::of_word)
-    }
+/// Whether a metric is known to have at most one value a request.
+fn adds_one_a_request(id: &str) -> bool {
+    spec(id).is_some() && !POOLED.iter().any(|prefix| id.starts_with(prefix))
+}
 
-    fn of_word(word: &str) -> Option<Self> {
-        match word {
-            "max" => Some(Self::Quantile(100)),
-            "mean" => Some(Self::Mean),
-            "median" => Some(Self::Quantile(50)),
-            "min" => Some(Self::Quantile(0)),
-            _ => {
-                let digits = word.strip_prefix('p').filter(|digits| digits.len() == 2)?;
-                digits.parse().ok().map(Self::Quantile)
-            }
-        }
+/// The rank, in percent, that a word of a metric's name stands for.
+fn percent(word: &str) -> Option<u8> {
+    match word {
+        "median" => Some(50),
+        _ => word.strip_prefix('p').filter(|digits| digits.len() == 2)?.parse().ok(),
     }
 }
 
@@ -133,10 +125,10 @@ impl Statistic {
 fn check_families(metrics: &Metrics, rules: &mut Rules) {
     let mut families: BTreeMap<Vec<&str>, Vec<(u8, usize)>> = BTreeMap::new();
     for (index, metric) in metrics.0.iter().enumerate() {
-        if let Some(Statistic::Quantile(percent)) = Statistic::of(metric.id.as_str()) {
-            let words = metric.id.as_str().split('_');
-            let family = words.filter(|word| Statistic::of_word(word).is_none()).collect();
-            families.entry(family).or_default().push((percent, index));
+        let words = || metric.id.as_str().split('_');
+        if let Some(rank) = words().find_map(percent) {
+            let family = words().filter(|word| percent(word).is_none()).collect();
+            families.entry(family).or_default().push((rank, index));
         }
     }
     for mut family in families.into_values() {
@@ -271,6 +263,32 @@ fn check_interval(index: usize, metric: &Metric, rules: &mut Rules) {
             shown(interval.lower),
             shown(metric.value),
             shown(interval.upper)
+        ),
+    );
+}
+
+/// Every request of the population has a value or is missing.
+fn check_population(index: usize, metric: &Metric, record: &RunRecordV2, rules: &mut Rules) {
+    let id = metric.id.as_str();
+    let Some(MetricSpec { statistic: Some(_), population, .. }) = spec(id) else { return };
+    let (size, path) = match population {
+        Population::EveryResponse => (record.load.offered, "load.offered"),
+        Population::Succeeded => (record.load.succeeded, "load.succeeded"),
+        Population::Sent => return,
+    };
+    let (samples, missing) = (metric.samples, metric.missing);
+    let holds = if adds_one_a_request(id) {
+        samples.checked_add(missing) == Some(size)
+    } else {
+        missing <= size
+    };
+    rules.check(
+        "population-is-covered",
+        holds,
+        [member(index, "samples"), member(index, "missing"), at(path)],
+        format!(
+            "samples ({samples}) and missing ({missing}) of {id} account for {path} ({size}), its \
+             population"
         ),
     );
 }

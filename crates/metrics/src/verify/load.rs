@@ -4,11 +4,14 @@ use streamgauge_schema::{
     CaseOutcome, FailureStage, JsonPath, Millis, RunRecordV2, Spread, Window,
 };
 
+use super::figures::BATCH_DURATION;
 use super::{Rules, at, same_bits, shown};
 use crate::gate::performance_eligible;
 
 pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
     check_completions(record, rules);
+    check_outcomes(record, rules);
+    check_request_throughput(record, rules);
     check_eligibility(record, rules);
     check_windows(record, rules);
     check_instrument(record, rules);
@@ -47,6 +50,65 @@ fn check_completions(record: &RunRecordV2, rules: &mut Rules) {
     );
 }
 
+/// What became of requests on the wire and what became of the cases are two vocabularies for the
+/// same requests.
+fn check_outcomes(record: &RunRecordV2, rules: &mut Rules) {
+    use CaseOutcome::{Error, Fail, NotRun, Pass, Timeout, Unverified};
+    let load = &record.load;
+    let outcomes = &record.counts.outcomes;
+    let rows: [(&[&str], u64, &[CaseOutcome]); 4] = [
+        (&["succeeded"], load.succeeded, &[Fail, Pass, Unverified]),
+        (&["failed"], load.failed, &[Error]),
+        (&["timed_out"], load.timed_out, &[Timeout]),
+        (&["cancelled", "not_sent"], load.cancelled.saturating_add(load.not_sent), &[NotRun]),
+    ];
+    for (keys, requests, kinds) in rows {
+        let recorded = kinds.iter().filter(|kind| outcomes.contains_key(kind));
+        let cases = kinds
+            .iter()
+            .filter_map(|kind| outcomes.get(kind))
+            .fold(0_u64, |sum, count| sum.saturating_add(*count));
+        let words: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+        rules.check(
+            "completions-match-outcomes",
+            requests == cases,
+            keys.iter()
+                .map(|key| at("load").key(*key))
+                .chain(recorded.map(|kind| at("counts.outcomes").key(kind.as_str()))),
+            format!(
+                "requests {} ({requests}) are the cases with outcome {} ({cases})",
+                keys.join(" or "),
+                words.join(", ")
+            ),
+        );
+    }
+}
+
+fn check_request_throughput(record: &RunRecordV2, rules: &mut Rules) {
+    let find = |id: &str| record.metrics.iter().position(|metric| metric.id.as_str() == id);
+    let (Some(rate), Some(batch)) = (find("request_throughput_per_s"), find(BATCH_DURATION)) else {
+        return;
+    };
+    let succeeded = record.load.succeeded;
+    let recorded = record.metrics[rate].value;
+    let expected = record.metrics[batch].value.map(|seconds| succeeded as f64 / seconds);
+    rules.check(
+        "request-throughput-follows",
+        same_bits(recorded, expected),
+        [
+            at("metrics").index(rate).key("value"),
+            at("metrics").index(batch).key("value"),
+            at("load.succeeded"),
+        ],
+        format!(
+            "request_throughput_per_s ({}) is load.succeeded ({succeeded}) over {BATCH_DURATION} \
+             ({})",
+            shown(recorded),
+            shown(expected)
+        ),
+    );
+}
+
 /// A contract that was not met makes a run ineligible; where the cases do not stand in the record,
 /// it does not show whether one was.
 fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
@@ -62,15 +124,20 @@ fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
     let expected = performance_eligible(load, broken.is_empty());
     let fails = record.counts.outcomes.contains_key(&CaseOutcome::Fail);
     let undetermined = record.cases.is_none() && fails && !load.performance_eligible;
-    let members = ["performance_eligible", "offered", "succeeded", "cancelled", "not_sent"]
-        .into_iter()
-        .chain(["max_failure_ratio"])
-        .map(|key| at("load").key(key));
+    let members = [
+        "performance_eligible",
+        "offered",
+        "succeeded",
+        "cancelled",
+        "not_sent",
+        "max_failure_ratio",
+    ]
+    .map(|key| at("load").key(key));
     let contracts = broken.iter().map(|index| at("cases").index(*index).key("failure_stage"));
     rules.check(
         "eligibility-follows",
         load.performance_eligible == expected || undetermined,
-        members.chain(contracts),
+        members.into_iter().chain(contracts),
         format!(
             "load.performance_eligible ({}) follows from {} of {} succeeded, at most {:?} allowed \
              not to, {} cancelled, {} not sent and {} contracts not met",
@@ -100,7 +167,7 @@ fn check_windows(record: &RunRecordV2, rules: &mut Rules) {
     }
     let length = windows.whole.map(|whole| seconds_of(&whole));
     if let Some(index) =
-        record.metrics.iter().position(|metric| metric.id.as_str() == "batch_duration_seconds")
+        record.metrics.iter().position(|metric| metric.id.as_str() == BATCH_DURATION)
     {
         let duration = record.metrics[index].value;
         rules.check(
@@ -112,7 +179,7 @@ fn check_windows(record: &RunRecordV2, rules: &mut Rules) {
                 at("metrics").index(index).key("value"),
             ],
             format!(
-                "batch_duration_seconds ({}) is the length of windows.whole ({})",
+                "{BATCH_DURATION} ({}) is the length of windows.whole ({})",
                 shown(duration),
                 shown(length.flatten())
             ),

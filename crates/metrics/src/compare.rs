@@ -1,0 +1,278 @@
+//! The point rule: one run of the candidate held against one run of the baseline, cell by cell.
+//!
+//! It is arithmetic on the figures as they stand. The noise between runs, which is what matters, is
+//! not considered, and the comparison says so.
+
+mod matching;
+
+use std::fmt;
+
+use streamgauge_schema::{
+    CellComparison, Comparison, ComparisonSchema, EvidenceMode, Identifier, MetricComparison,
+    OrderedMap, PublicText, RunRecord, RunRecordV2,
+};
+
+use crate::gate::{
+    compared_direction, delta_percent, performance_gate, strict_turnover_gate, within_five_percent,
+};
+
+pub use matching::{Difference, MatchingCondition, UnknownCondition};
+
+/// The gated metrics: their ids in records, and their names in comparisons.
+pub(crate) const GATED: [(&str, &str); 3] = [
+    ("ttft_p50_ms", "ttft_p50_ms"),
+    ("e2e_p50_ms", "e2e_p50_ms"),
+    ("decode_rate_p50_tok_per_s", "decode_tok_s_p50"),
+];
+
+/// A metric of records with the median of their prompt tokens.
+const PROMPT_TOKENS: &str = "prompt_tokens_p50_tok";
+/// The condition that names what was served.
+const IMAGE_LABEL: &str = "Runtime image";
+
+/// One side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// What ships now.
+    Baseline,
+    /// What may ship next.
+    Candidate,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Baseline => "baseline",
+            Self::Candidate => "candidate",
+        })
+    }
+}
+
+/// Records that cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// The point rule takes one run of each cell; it neither pools nor chooses.
+    #[error("cell {cell} has more than one run on the {side} side: the point rule takes one")]
+    CellRepeated {
+        /// The cell.
+        cell: Identifier,
+        /// The side that has it more than once.
+        side: Side,
+    },
+    /// A cell without a partner.
+    #[error("cell {cell} stands on the {side} side only")]
+    CellUnmatched {
+        /// The cell.
+        cell: Identifier,
+        /// The side that has it.
+        side: Side,
+    },
+    /// Matching conditions differ.
+    #[error("the sides are not comparable: {}", matching::list(.differences))]
+    Differing {
+        /// Each condition that differs, with both values.
+        differences: Vec<Difference>,
+    },
+    /// A record without the metrics that are gated, such as any of version 1.
+    #[error("{side} record {run_id} has no {}", .metrics.join(", "))]
+    MetricsMissing {
+        /// The record's side.
+        side: Side,
+        /// The record.
+        run_id: Identifier,
+        /// The metrics that it lacks.
+        metrics: Vec<&'static str>,
+    },
+    /// A side without a record.
+    #[error("there is no {side} record")]
+    NoRuns {
+        /// The side.
+        side: Side,
+    },
+    /// One side served several images, so that it is not one build.
+    #[error("the {side} side names several images: {}", .images.join(", "))]
+    SeveralImages {
+        /// The side.
+        side: Side,
+        /// The images.
+        images: Vec<String>,
+    },
+}
+
+/// Compares a candidate with a baseline by the point rule: one run each, matched by cell.
+///
+/// Medians of first output, of full duration and of decode rate are gated at 5 percent. A side is
+/// eligible when its run is and when the client did not bend a gated metric. Conditions in
+/// `allow_differing` may differ; the comparison's `qualification` then names them.
+///
+/// # Errors
+/// When the records do not pair up, lack gated metrics, or differ in a matching condition.
+pub fn compare_point(
+    baseline: &[RunRecord],
+    candidate: &[RunRecord],
+    allow_differing: &[MatchingCondition],
+) -> Result<Comparison, CompareError> {
+    let baseline = runs_of(Side::Baseline, baseline)?;
+    let candidate = runs_of(Side::Candidate, candidate)?;
+    let pairs = pair(&baseline, &candidate)?;
+
+    let (allowed, forbidden): (Vec<Difference>, Vec<Difference>) = pairs
+        .iter()
+        .flat_map(|(baseline, candidate)| matching::differences(baseline, candidate))
+        .partition(|difference| allow_differing.contains(&difference.condition));
+    if !forbidden.is_empty() {
+        return Err(CompareError::Differing { differences: forbidden });
+    }
+
+    let cells = pairs
+        .iter()
+        .map(|(baseline, candidate)| (baseline.load.cell.clone(), cell(baseline, candidate)));
+    let cells = OrderedMap(cells.collect());
+    Ok(Comparison {
+        schema: ComparisonSchema::V1,
+        baseline_image: image(Side::Baseline, &baseline)?,
+        candidate_image: image(Side::Candidate, &candidate)?,
+        performance_gate_passed: performance_gate(&cells),
+        cells,
+        strict_turnover_gate_passed: strict_turnover_gate(&[]),
+        qualification: qualification(&pairs, &allowed),
+        promotion: undecided(),
+        baseline_turnover: None,
+        candidate_turnover: None,
+        candidate_turnover_repeat: None,
+        human_decision: undecided(),
+    })
+}
+
+type Pair<'a> = (&'a RunRecordV2, &'a RunRecordV2);
+
+/// The runs of one side, each with every gated metric and a cell of its own.
+fn runs_of(side: Side, records: &[RunRecord]) -> Result<Vec<&RunRecordV2>, CompareError> {
+    let mut runs: Vec<&RunRecordV2> = Vec::with_capacity(records.len());
+    for record in records {
+        let missing = |metrics| CompareError::MetricsMissing {
+            side,
+            run_id: record.run_id().clone(),
+            metrics,
+        };
+        let ids = GATED.map(|(id, _)| id);
+        let RunRecord::V2(run) = record else { return Err(missing(ids.into())) };
+        let lacking: Vec<_> = ids.into_iter().filter(|id| !has_metric(run, id)).collect();
+        if !lacking.is_empty() {
+            return Err(missing(lacking));
+        }
+        if runs.iter().any(|known| known.load.cell == run.load.cell) {
+            return Err(CompareError::CellRepeated { cell: run.load.cell.clone(), side });
+        }
+        runs.push(run);
+    }
+    if runs.is_empty() { Err(CompareError::NoRuns { side }) } else { Ok(runs) }
+}
+
+/// Pairs the runs by cell, in the baseline's order.
+fn pair<'a>(
+    baseline: &[&'a RunRecordV2],
+    candidate: &[&'a RunRecordV2],
+) -> Result<Vec<Pair<'a>>, CompareError> {
+    let partner = |run: &RunRecordV2, side, others: &[&'a RunRecordV2]| {
+        let cell = &run.load.cell;
+        let found = others.iter().copied().find(|other| other.load.cell == *cell);
+        found.ok_or_else(|| CompareError::CellUnmatched { cell: cell.clone(), side })
+    };
+    for run in candidate {
+        partner(run, Side::Candidate, baseline)?;
+    }
+    baseline.iter().map(|run| Ok((*run, partner(run, Side::Baseline, candidate)?))).collect()
+}
+
+fn cell(baseline: &RunRecordV2, candidate: &RunRecordV2) -> CellComparison {
+    let metrics = GATED.map(|(id, name)| {
+        let (old, new) = (value(baseline, id), value(candidate, id));
+        let delta = delta_percent(old, new);
+        let metric = MetricComparison {
+            baseline: old,
+            candidate: new,
+            delta_percent: delta,
+            no_more_than_5_percent_regression: within_five_percent(compared_direction(name), delta),
+        };
+        (Identifier::new(name).expect("the gated metrics are named by identifiers"), metric)
+    });
+    CellComparison {
+        baseline_requests: baseline.load.offered,
+        candidate_requests: candidate.load.offered,
+        baseline_performance_eligible: is_eligible(baseline),
+        candidate_performance_eligible: is_eligible(candidate),
+        // One number stands for both sides, or none.
+        median_prompt_tokens: median_prompt_tokens(baseline)
+            .filter(|tokens| median_prompt_tokens(candidate) == Some(*tokens)),
+        metrics: OrderedMap(metrics.into()),
+    }
+}
+
+/// A metric that the client may have bent passes no gate.
+fn is_eligible(run: &RunRecordV2) -> bool {
+    run.load.performance_eligible && !is_client_limited(run)
+}
+
+fn is_client_limited(run: &RunRecordV2) -> bool {
+    GATED.iter().any(|(id, _)| run.instrument.client_limited.iter().any(|it| it.as_str() == *id))
+}
+
+fn has_metric(run: &RunRecordV2, id: &str) -> bool {
+    run.metrics.iter().any(|metric| metric.id.as_str() == id)
+}
+
+fn value(run: &RunRecordV2, id: &str) -> Option<f64> {
+    run.metrics.iter().find(|metric| metric.id.as_str() == id)?.value
+}
+
+/// Known when all prompts have the same length, or when the record has the metric.
+fn median_prompt_tokens(run: &RunRecordV2) -> Option<f64> {
+    let (min, max) =
+        (run.performance.actual_input_tokens_min, run.performance.actual_input_tokens_max);
+    let of_all = min.filter(|_| min == max).map(|tokens| tokens as f64);
+    of_all.or_else(|| value(run, PROMPT_TOKENS))
+}
+
+fn image(side: Side, runs: &[&RunRecordV2]) -> Result<PublicText, CompareError> {
+    let mut images: Vec<&PublicText> = Vec::new();
+    for run in runs {
+        let named = run.conditions.iter().find(|it| it.label.as_str() == IMAGE_LABEL);
+        images.extend(named.map(|condition| &condition.value));
+    }
+    images.sort_unstable();
+    images.dedup();
+    match images.as_slice() {
+        [] => Ok(PublicText::new("unknown").expect("a plain word")),
+        [image] => Ok((*image).clone()),
+        several => Err(CompareError::SeveralImages {
+            side,
+            images: several.iter().map(|image| image.to_string()).collect(),
+        }),
+    }
+}
+
+/// What must be known to read the comparison rightly.
+fn qualification(pairs: &[Pair<'_>], allowed: &[Difference]) -> PublicText {
+    let mut text = "point rule: noise between runs was not considered".to_owned();
+    let runs = || pairs.iter().flat_map(|(baseline, candidate)| [baseline, candidate]);
+    if runs().any(|run| run.evidence_mode == EvidenceMode::Simulated) {
+        text.push_str("; simulated");
+    }
+    if runs().any(|run| is_client_limited(run)) {
+        text.push_str("; bent by the client");
+    }
+    let mut conditions: Vec<&str> = allowed.iter().map(|it| it.condition.as_str()).collect();
+    conditions.sort_unstable();
+    conditions.dedup();
+    if !conditions.is_empty() {
+        text.push_str("; allowed to differ: ");
+        text.push_str(&conditions.join(", "));
+    }
+    PublicText::new(text).expect("with every condition the text is shorter than allowed")
+}
+
+fn undecided() -> PublicText {
+    PublicText::new("undecided").expect("a plain word")
+}

@@ -1,0 +1,156 @@
+//! The conditions in which two runs must agree to be comparable.
+
+use std::str::FromStr;
+
+use streamgauge_schema::{Digest, Identifier, RunRecordV2};
+
+use super::GATED;
+
+/// A condition in which two runs must agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum MatchingCondition {
+    /// State of the server's caches.
+    CacheState,
+    /// The prompts, by the digest of the suite.
+    Dataset,
+    /// The grader, by its digest.
+    Grader,
+    /// Shape of the load, its limit, and how many requests it held.
+    LoadShape,
+    /// What the gated metrics mean.
+    MetricDefinitions,
+    /// What each request asked for besides its prompt.
+    RequestSettings,
+    /// Tokens that a prompt was meant to have.
+    TargetInput,
+    /// How the server counts reasoning tokens.
+    TokenAccounting,
+}
+
+impl MatchingCondition {
+    /// Every condition, in alphabetical order.
+    pub const ALL: &'static [Self] = &[
+        Self::CacheState,
+        Self::Dataset,
+        Self::Grader,
+        Self::LoadShape,
+        Self::MetricDefinitions,
+        Self::RequestSettings,
+        Self::TargetInput,
+        Self::TokenAccounting,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CacheState => "cache_state",
+            Self::Dataset => "dataset",
+            Self::Grader => "grader",
+            Self::LoadShape => "load_shape",
+            Self::MetricDefinitions => "metric_definitions",
+            Self::RequestSettings => "request_settings",
+            Self::TargetInput => "target_input",
+            Self::TokenAccounting => "token_accounting",
+        }
+    }
+
+    /// What a record says of the condition.
+    fn of(self, run: &RunRecordV2) -> String {
+        match self {
+            Self::CacheState => run.performance.cache_state.to_string(),
+            Self::Dataset => run.suite_sha256.to_string(),
+            Self::Grader => {
+                run.evaluator_sha256.as_ref().map_or("none".to_owned(), Digest::to_string)
+            }
+            Self::LoadShape => format!(
+                "{}, {} at once, {} requests after {} of warm-up",
+                run.load.shape,
+                run.performance.client_concurrency_limit,
+                run.load.offered,
+                run.load.warmup
+            ),
+            Self::MetricDefinitions => metric_definitions(run),
+            Self::RequestSettings => request_settings(run),
+            Self::TargetInput => run
+                .performance
+                .target_input_tokens
+                .map_or("none".to_owned(), |tokens| format!("{tokens} tokens")),
+            Self::TokenAccounting => run.performance.token_accounting.to_string(),
+        }
+    }
+}
+
+/// A name that no matching condition has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is none of {}", MatchingCondition::ALL.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", "))]
+pub struct UnknownCondition {
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for MatchingCondition {
+    type Err = UnknownCondition;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.iter().copied().find(|condition| condition.as_str() == name);
+        found.ok_or_else(|| UnknownCondition { name: name.to_owned() })
+    }
+}
+
+/// A matching condition that differs between the two runs of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The cell.
+    pub cell: Identifier,
+    /// The condition.
+    pub condition: MatchingCondition,
+    /// What the baseline says.
+    pub baseline: String,
+    /// What the candidate says.
+    pub candidate: String,
+}
+
+/// Every matching condition that differs.
+pub(super) fn differences(baseline: &RunRecordV2, candidate: &RunRecordV2) -> Vec<Difference> {
+    let difference = |condition: &MatchingCondition| {
+        let (old, new) = (condition.of(baseline), condition.of(candidate));
+        (old != new).then(|| Difference {
+            cell: baseline.load.cell.clone(),
+            condition: *condition,
+            baseline: old,
+            candidate: new,
+        })
+    };
+    MatchingCondition::ALL.iter().filter_map(difference).collect()
+}
+
+/// Differences as one text.
+pub(super) fn list(differences: &[Difference]) -> String {
+    let each = differences.iter().map(|Difference { cell, condition, baseline, candidate }| {
+        let condition = condition.as_str();
+        format!("{condition} of cell {cell} (baseline: {baseline}; candidate: {candidate})")
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn metric_definitions(run: &RunRecordV2) -> String {
+    let gated = run
+        .metrics
+        .iter()
+        .filter(|metric| GATED.iter().any(|(id, _)| metric.id.as_str() == *id))
+        .map(|metric| format!("{} in {}: {}", metric.id, metric.unit, metric.definition));
+    gated.collect::<Vec<_>>().join("; ")
+}
+
+fn request_settings(run: &RunRecordV2) -> String {
+    let labels = ["Request settings", "Extra request members"];
+    let stated = run
+        .conditions
+        .iter()
+        .filter(|condition| labels.contains(&condition.label.as_str()))
+        .map(|condition| condition.value.as_str());
+    let stated: Vec<&str> = stated.collect();
+    if stated.is_empty() { "not stated".to_owned() } else { stated.join("; ") }
+}
