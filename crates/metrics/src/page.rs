@@ -1,70 +1,73 @@
 //! METRICS.md, written from the catalogue.
 
-use std::fmt::Write as _;
-
 use streamgauge_schema::{Direction, Unit};
 
-use crate::catalogue::{FAMILIES, Family};
+use crate::catalogue::{FAMILIES, Family, MetricSpec};
+use crate::statistic::Statistic;
 
-const BEFORE: &str = include_str!("page/before.md");
-const AFTER: &str = include_str!("page/after.md");
+/// The rules that all metrics share.
+const RULES: &str = include_str!("page/rules.md");
+/// What other tools call these figures.
+const ELSEWHERE: &str = include_str!("page/elsewhere.md");
 
-/// The text of METRICS.md: every metric of the catalogue between the rules that all share and the
-/// names that other tools use.
+/// The text of METRICS.md: the shared rules, every metric of the catalogue, and its names in other
+/// tools.
 #[must_use]
 pub fn metrics_markdown() -> String {
-    let mut page = BEFORE.to_owned();
-    for family in FAMILIES {
-        write_family(&mut page, family);
-    }
-    page.push('\n');
-    page.push_str(AFTER);
-    page
+    let families: Vec<String> = FAMILIES.into_iter().map(section).collect();
+    format!("{RULES}\n{}\n{ELSEWHERE}", families.join("\n"))
 }
 
-fn write_family(page: &mut String, family: &Family) {
-    let specs = family.specs();
-    let ids: Vec<String> = specs.iter().map(|spec| format!("`{}`", spec.id)).collect();
-    let better = match family.direction {
+fn section(family: &Family) -> String {
+    let (direction, unit) = (better(family.direction), unit_name(family.unit));
+    let tokens = family.token_source.map_or("none needed", |_| "the server's own usage");
+    let mut rows = definitions(family);
+    rows.extend([
+        ("Formula".to_owned(), family.formula.to_owned()),
+        ("Unit".to_owned(), format!("{unit}; {direction}")),
+        ("Taken over".to_owned(), family.population.text().to_owned()),
+        ("Token counts".to_owned(), tokens.to_owned()),
+        ("Absent when".to_owned(), family.absent_when.to_owned()),
+        ("Example".to_owned(), family.example.to_owned()),
+    ]);
+    let rows: String = rows.iter().map(|(name, text)| format!("| {name} | {text} |\n")).collect();
+    let old = family.specs().iter().any(|spec| spec.in_version_1);
+    let version = if old { " (record 1)" } else { "" };
+    format!("### {}{version}\n\n| | |\n| --- | --- |\n{rows}", family.name)
+}
+
+/// One row for each metric with words of its own; the statistics of one quantity share a row.
+fn definitions(family: &Family) -> Vec<(String, String)> {
+    let (shared, own): (Vec<MetricSpec>, Vec<MetricSpec>) =
+        family.specs().into_iter().partition(|spec| spec.statistic.is_some() && !spec.in_version_1);
+    let name = |spec: &MetricSpec| format!("`{}`", spec.id);
+    let mut rows: Vec<(String, String)> =
+        own.iter().map(|spec| (name(spec), spec.definition.to_string())).collect();
+    if !shared.is_empty() {
+        let ids: Vec<String> = shared.iter().map(name).collect();
+        let statistics = shared.iter().filter_map(|spec| spec.statistic).map(Statistic::phrase);
+        let statistics: Vec<&str> = statistics.collect();
+        rows.push((ids.join(" "), format!("{} of {}", statistics.join(", "), family.meaning)));
+    }
+    rows
+}
+
+fn better(direction: Direction) -> &'static str {
+    match direction {
         Direction::HigherIsBetter => "more is better",
         Direction::LowerIsBetter => "less is better",
         Direction::Neutral => "neither more nor less is better",
-    };
-    let tokens = match family.token_source {
-        Some(_) => "the server's own usage",
-        None => "none needed",
-    };
-    let rows = [
-        ("Metrics", ids.join(", ")),
-        ("Unit", format!("{}, {better}", unit_name(family.unit))),
-        ("Formula", family.formula.to_owned()),
-        ("Taken over", family.population.text().to_owned()),
-        ("Token counts", tokens.to_owned()),
-        ("Absent when", family.absent_when.to_owned()),
-        ("Example", family.example.to_owned()),
-    ];
-    let version = if specs.iter().any(|spec| spec.in_version_1) { " (record 1)" } else { "" };
-    let heading = format!("\n### {}{version}\n\n", family.name);
-    page.push_str(&heading);
-    for spec in &specs {
-        writeln!(page, "> `{}`: {}", spec.id, spec.definition).expect("a String takes any text");
-        page.push_str(">\n");
-    }
-    page.truncate(page.len() - ">\n".len());
-    page.push_str("\n| | |\n| --- | --- |\n");
-    for (name, text) in rows {
-        writeln!(page, "| {name} | {text} |").expect("a String takes any text");
     }
 }
 
 fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Count => "a count",
-        Unit::Milliseconds => "milliseconds (ms)",
-        Unit::Ratio => "a ratio from 0 to 1",
-        Unit::RequestsPerSecond => "requests a second (req/s)",
-        Unit::Seconds => "seconds (s)",
-        Unit::Tokens => "tokens (tok)",
-        Unit::TokensPerSecond => "tokens a second (tok/s)",
+        Unit::Milliseconds => "milliseconds (`ms`)",
+        Unit::Ratio => "a ratio from 0 to 1 (`ratio`)",
+        Unit::RequestsPerSecond => "requests a second (`req/s`)",
+        Unit::Seconds => "seconds (`s`)",
+        Unit::Tokens => "tokens (`tok`)",
+        Unit::TokensPerSecond => "tokens a second (`tok/s`)",
     }
 }

@@ -101,7 +101,7 @@ fn throughput_divides_by_the_whole_batch() {
     lines[0].observation.as_mut().unwrap().usage_ambiguous = true;
     let found = metric(id, 2, &lines);
     assert_eq!((found.value, found.samples, found.missing), (None, 0, 1));
-    assert!(found.definition.as_str().ends_with("None: 1 of 1 responses lack usable usage."));
+    assert!(found.definition.as_str().ends_with("None: usage is missing for 1 of 1 responses."));
 
     for id in [id, "batch_duration_seconds", "request_throughput_per_s"] {
         assert_eq!(metric(id, 2, &[]).value, None, "{id}");

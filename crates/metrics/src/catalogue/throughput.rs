@@ -85,7 +85,7 @@ fn completion_throughput(run: &Measured<'_>) -> RunFigure {
     let value = if missing == 0 { per_second(run, tokens) } else { None };
     let samples = value.map_or(0, |_| run.sent.len() as u64);
     let remark = (missing > 0)
-        .then(|| format!("None: {missing} of {with_output} responses lack usable usage."));
+        .then(|| format!("None: usage is missing for {missing} of {with_output} responses."));
     RunFigure { value, samples, missing, remark }
 }
 

@@ -16,7 +16,8 @@ pub(crate) const FIRST_GENERATED: Family = Family {
     formula: "first_generated_us / 1000",
     absent_when: "No reasoning and no content arrived. A response of tool calls or a refusal alone \
                   has none, while it has a TTFT.",
-    example: "Role-only event at 5 ms, text at 214 ms: 214. Of a request that then failed, 214 too.",
+    example: "Role-only event at 5 ms, text at 214 ms: 214. Of a request that then failed, 214 \
+              too.",
     source: Source::Requests {
         values: |line, out| out.extend(first_generated_ms(line)),
         metrics: &[Entry::new("first_generated_median_ms", P50).in_version_1(

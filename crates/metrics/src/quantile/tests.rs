@@ -83,7 +83,8 @@ proptest! {
         let value = median(&samples).unwrap();
         samples.sort_unstable_by(f64::total_cmp);
         let (exact, _) = exact(&samples, 0.5);
-        prop_assert!(half_units(value, &exact, value) <= BigRational::from_integer(BigInt::from(1)));
+        let half_unit = BigRational::from_integer(BigInt::from(1));
+        prop_assert!(half_units(value, &exact, value) <= half_unit);
     }
 
     #[test]

@@ -11,11 +11,14 @@ use crate::measured::{Measured, OutputTokens};
 
 /// True of every run.
 const ALWAYS: [&str; 5] = [
-    "One run says nothing about the noise between runs; a difference to another run is no finding yet.",
-    "Client concurrency is a limit of the client; observed overlap counts its request spans, not sequences active on the server.",
+    "One run says nothing about the noise between runs; a difference to another run is no finding \
+     yet.",
+    "Client concurrency is a limit of the client; observed overlap counts its request spans, not \
+     sequences active on the server.",
     "A stream event can hold several tokens: chunk intervals are not per-token latencies.",
     "Intervals beside quantiles treat requests as independent, which under queueing they are not.",
-    "Nothing graded the answers: a succeeded request is a complete stream with output, not a correct answer.",
+    "Nothing graded the answers: a succeeded request is a complete stream with output, not a \
+     correct answer.",
 ];
 /// Succeeded requests that a quantile needs, and the quantiles that fewer leave unstable.
 const NEEDED: [(u64, &str); 3] =
@@ -70,7 +73,8 @@ fn too_few(load: &LoadReport) -> Option<String> {
     let (needed, unstable) = NEEDED.iter().find(|(needed, _)| load.succeeded < *needed)?;
     let succeeded = load.succeeded;
     Some(format!(
-        "{succeeded} succeeded requests are fewer than {needed}: too few for a stable estimate of {unstable}."
+        "Too few succeeded requests for a stable estimate of {unstable}: {succeeded} of the \
+         {needed} needed."
     ))
 }
 
@@ -79,7 +83,8 @@ fn not_succeeded(load: &LoadReport) -> Option<String> {
     let eligible = if load.performance_eligible { "may" } else { "may not" };
     (not > 0).then(|| {
         format!(
-            "{not} of {offered} requests did not succeed (allowed share {}); the figures {eligible} pass a gate.",
+            "Requests that did not succeed: {not} of {offered} (allowed share {}); the figures \
+             {eligible} pass a gate.",
             load.max_failure_ratio
         )
     })
@@ -88,21 +93,27 @@ fn not_succeeded(load: &LoadReport) -> Option<String> {
 fn not_run(load: &LoadReport) -> Option<String> {
     let (cancelled, not_sent) = (load.cancelled, load.not_sent);
     (cancelled + not_sent > 0).then(|| {
-        format!("The run was stopped: {cancelled} requests were cut under way and {not_sent} never sent.")
+        format!("The run was stopped. Requests cut under way: {cancelled}; never sent: {not_sent}.")
     })
 }
 
 fn repeated_prompts(plan: &Plan) -> Option<String> {
     let (repeated, requests) = (plan.workload.repeated_prompts, plan.load.requests);
     (repeated > 0).then(|| {
-        format!("{repeated} of {requests} requests share their prompt with another; a cache may have served them.")
+        format!(
+            "Requests that share their prompt with another: {repeated} of {requests}; a cache \
+             may have served them."
+        )
     })
 }
 
 fn resends(instrument: &InstrumentReport) -> Option<String> {
     let resends = instrument.resends;
     (resends > 0).then(|| {
-        format!("{resends} requests were sent once more after a reused connection was found closed; the server may have worked twice.")
+        format!(
+            "Requests sent once more after a reused connection was found closed: {resends}; \
+             the server may have worked twice."
+        )
     })
 }
 
@@ -114,7 +125,10 @@ fn malformed(run: &Measured<'_>) -> Option<String> {
     };
     let (responses, events) = responses_with(run, events);
     (events > 0).then(|| {
-        format!("{events} malformed stream events in {responses} responses were passed over.")
+        format!(
+            "Malformed stream events that were passed over: {events} (responses with any: \
+             {responses})."
+        )
     })
 }
 
@@ -124,14 +138,20 @@ fn hidden_reasoning(run: &Measured<'_>) -> Option<String> {
     };
     let (responses, _) = responses_with(run, hidden);
     (responses > 0).then(|| {
-        format!("{responses} responses billed reasoning that was not streamed; they have no TPOT and no decode rate, and first output comes after it.")
+        format!(
+            "Responses that billed reasoning which was not streamed: {responses}; they have \
+             no TPOT and no decode rate, and their first output comes after it."
+        )
     })
 }
 
 fn think_tags(run: &Measured<'_>) -> Option<String> {
     let (responses, _) = responses_with(run, |seen| u64::from(seen.think_tag_in_content));
     (responses > 0).then(|| {
-        format!("{responses} responses have a think tag in their content and are left out of first final content.")
+        format!(
+            "Responses with a think tag in their content: {responses}; they are left out of \
+             first final content."
+        )
     })
 }
 
@@ -140,7 +160,10 @@ fn usage_missing(run: &Measured<'_>) -> Option<String> {
     let unknown = tokens().filter(|tokens| *tokens == OutputTokens::Unknown).count();
     let with_output = tokens().filter(|tokens| *tokens != OutputTokens::None).count();
     (unknown > 0).then(|| {
-        format!("{unknown} of {with_output} responses with output lack usable token usage: throughput has no value, TPOT and decode rate leave them out.")
+        format!(
+            "Responses with output but without usable usage: {unknown} of {with_output}; \
+             throughput has no value, and TPOT and decode rate leave them out."
+        )
     })
 }
 
@@ -152,7 +175,10 @@ fn model_differs(plan: &Plan, run: &Measured<'_>) -> Option<String> {
     };
     let (responses, _) = responses_with(run, differs);
     (responses > 0).then(|| {
-        format!("{responses} responses did not name exactly the expected model; what answered them is not established.")
+        format!(
+            "Responses that did not name exactly the expected model: {responses}; what \
+             answered them is not established."
+        )
     })
 }
 
@@ -163,21 +189,30 @@ fn input_off_target(plan: &Plan, run: &Measured<'_>) -> Option<String> {
     let (responses, _) =
         responses_with(run, |seen| u64::from(prompt_tokens(seen).is_some_and(off)));
     (responses > 0).then(|| {
-        format!("{responses} prompts are more than 1 percent off the target of {target} tokens by the server's count.")
+        format!(
+            "Prompts more than 1 percent off the target of {target} tokens by the server's \
+             count: {responses}."
+        )
     })
 }
 
 fn cached(run: &Measured<'_>) -> Option<String> {
     let CachedShare { cached, prompt } = CachedShare::of(run)?;
     (cached as f64 > NOTABLE_SHARE * prompt as f64).then(|| {
-        format!("The server took {cached} of {prompt} prompt tokens from a cache; first output is faster for it.")
+        format!(
+            "Prompt tokens that the server took from a cache: {cached} of {prompt}; first \
+             output is faster for it."
+        )
     })
 }
 
 fn coalesced(instrument: &InstrumentReport) -> Option<String> {
     let (coalesced, reads) = (instrument.coalesced_reads, instrument.reads);
     (coalesced > 0).then(|| {
-        format!("{coalesced} of {reads} reads completed more than one event; such events share one arrival.")
+        format!(
+            "Reads that completed more than one event: {coalesced} of {reads}; such events \
+             share one arrival."
+        )
     })
 }
 
@@ -190,14 +225,20 @@ fn lag_coverage(run: &Measured<'_>) -> Option<String> {
             "No connection carried kernel receive stamps: the client's own lag was not measured."
                 .into(),
         ),
-        _ => Some(format!("The client's own lag was measured on {stamped} of {sent} requests.")),
+        _ => Some(format!(
+            "Requests on which the client's own lag was measured: {stamped} of \
+             {sent}."
+        )),
     }
 }
 
 fn client_limited(instrument: &InstrumentReport) -> Option<String> {
     let limited = instrument.client_limited.len();
     (limited > 0).then(|| {
-        format!("The client's own delay exceeds 1 ms and 1 percent of {limited} metrics, which the instrument part names; no gate on them passes.")
+        format!(
+            "Metrics that the client's own delay may have bent, named in the instrument part: \
+             {limited}; no gate on them passes."
+        )
     })
 }
 

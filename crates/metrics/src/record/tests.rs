@@ -171,11 +171,8 @@ fn what_became_of_requests() {
     assert_eq!(cases[0].title.as_str(), "Dataset request 01");
     assert_eq!(record.counts.outcomes[&CaseOutcome::NotRun], 4);
     assert_eq!(metric(&record, "ttft_p50_ms").samples, 1);
-    assert!(says(
-        &record,
-        "6 of 7 requests did not succeed (allowed share 0.5); the figures may not"
-    ));
-    assert!(says(&record, "1 requests were cut under way and 3 never sent"));
+    assert!(says(&record, "did not succeed: 6 of 7 (allowed share 0.5); the figures may not"));
+    assert!(says(&record, "Requests cut under way: 1; never sent: 3"));
 }
 
 #[test]
@@ -235,9 +232,9 @@ fn the_instrument_reports_itself() {
     let counts = [instrument.reads, instrument.coalesced_reads, instrument.stale_connections];
     assert_eq!((counts, instrument.resends), ([11, 1, 3], 1));
     assert!(instrument.client_limited.is_empty());
-    assert!(says(&record, "measured on 1 of 3 requests"));
-    assert!(says(&record, "1 of 11 reads completed more than one event"));
-    assert!(says(&record, "1 requests were sent once more"));
+    assert!(says(&record, "lag was measured: 1 of 3"));
+    assert!(says(&record, "completed more than one event: 1 of 11"));
+    assert!(says(&record, "found closed: 1;"));
 }
 
 #[test]
@@ -284,24 +281,26 @@ fn limitations_are_computed() {
     let changes: [(&str, Change); 10] = [
         ("A simulated server answered", |run| run.plan.evidence_mode = EvidenceMode::Simulated),
         ("Saved streams were read again", |run| run.plan.evidence_mode = EvidenceMode::Replayed),
-        ("2 of 3 requests share their prompt", |run| run.plan.workload.repeated_prompts = 2),
-        ("2 malformed stream events in 1 responses", |run| {
+        ("share their prompt with another: 2 of 3", |run| run.plan.workload.repeated_prompts = 2),
+        ("passed over: 2 (responses with any: 1)", |run| {
             anomaly(run, AnomalyKind::InvalidJson, 2);
         }),
-        ("1 responses billed reasoning", |run| anomaly(run, AnomalyKind::HiddenReasoning, 1)),
-        ("1 responses have a think tag", |run| {
+        ("reasoning which was not streamed: 1;", |run| {
+            anomaly(run, AnomalyKind::HiddenReasoning, 1)
+        }),
+        ("a think tag in their content: 1;", |run| {
             run.lines[0].observation.as_mut().unwrap().think_tag_in_content = true;
         }),
-        ("1 of 3 responses with output lack usable token usage", |run| {
+        ("without usable usage: 1 of 3;", |run| {
             run.lines[0].observation.as_mut().unwrap().usage = None;
         }),
-        ("1 responses did not name exactly the expected model", |run| {
+        ("exactly the expected model: 1;", |run| {
             run.lines[0].observation.as_mut().unwrap().returned_models.clear();
         }),
-        ("3 prompts are more than 1 percent off the target of 600 tokens", |run| {
+        ("target of 600 tokens by the server's count: 3", |run| {
             run.plan.workload.target_input_tokens = Some(600);
         }),
-        ("The server took 100 of 512 prompt tokens from a cache", |run| {
+        ("took from a cache: 100 of 512", |run| {
             let seen = run.lines[0].observation.as_mut().unwrap();
             seen.usage.as_mut().unwrap().cached_tokens = Some(100);
         }),
@@ -314,7 +313,7 @@ fn limitations_are_computed() {
         assert!(says(&record, sentence), "{sentence}: {:#?}", record.limitations);
         assert_sound(&record);
     }
-    assert!(says(&plain, "3 succeeded requests are fewer than 20"));
+    assert!(says(&plain, "any quantile, the median included: 3 of the 20 needed"));
 }
 
 fn anomaly(run: &mut Run, kind: AnomalyKind, count: u64) {
