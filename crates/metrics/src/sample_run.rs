@@ -75,6 +75,7 @@ pub(crate) fn observation(outputs_us: &[u64], tokens: u64) -> Observation {
         first_content_us: first,
         first_tool_call_us: None,
         arrivals_us: first.into_iter().chain(gaps).collect(),
+        whole_body_output: false,
         not_generated: Vec::new(),
         elapsed_us: last.unwrap_or(0),
         choices: 1,

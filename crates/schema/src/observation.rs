@@ -67,6 +67,9 @@ pub struct Observation {
     /// Arrival of each output event: the first as offset, then the differences of the stored
     /// stamps, so that the first plus all differences is exactly the last.
     pub arrivals_us: Vec<u64>,
+    /// The body was one JSON object with output in it: there was output, but nothing was streamed,
+    /// so none of it has a time.
+    pub whole_body_output: bool,
     /// Places in `arrivals_us` of events that were output but not generated: they held only
     /// tool-call arguments or a refusal. Sorted.
     pub not_generated: Vec<u32>,
@@ -103,6 +106,18 @@ pub struct Observation {
     pub reads: u64,
     /// Reads that completed more than one event.
     pub coalesced_reads: u64,
+}
+
+impl Observation {
+    /// Whether the request succeeded, as far as its response shows: status 2xx, a complete body
+    /// with or without finish reasons, no request-level failure, and any output.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        (200..300).contains(&self.http_status)
+            && matches!(self.ending, Some(Ending::Complete | Ending::CompleteNoReason))
+            && self.error.is_none()
+            && (self.output_events > 0 || self.whole_body_output)
+    }
 }
 
 /// A failure that the bytes of a response show.
@@ -170,6 +185,8 @@ closed_vocabulary! {
         InvalidUtf8 = "invalid_utf8",
         /// A usage value that is no count.
         InvalidUsage = "invalid_usage",
+        /// More choices, model names, timings or text than are kept.
+        OverLimit = "over_limit",
         /// The body is compressed although that was not asked for.
         UnaskedEncoding = "unasked_encoding",
         /// Usage came although it was not asked for.
