@@ -1,0 +1,185 @@
+//! Tests of the reader, some of them against `serde_json`.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn texts_lose_their_escapes() {
+    for (json, expected) in [
+        (r#""plain""#, "plain"),
+        (r#""""#, ""),
+        (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+        (r#""a\u0041\u00e9z""#, "aAéz"),
+        (r#""\uD83d\ude00!""#, "😀!"),
+        (r#""\ud83d""#, "\u{fffd}"),
+        (r#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
+        (r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
+        (r#""\ud83dx\u0000""#, "\u{fffd}x\0"),
+        (r#""\ud83d\n""#, "\u{fffd}\n"),
+        (r#""\ud83dé""#, "\u{fffd}é"),
+    ] {
+        let text = Value::parse(json).unwrap().text().unwrap();
+        assert_eq!(text.decode(), expected, "{json}");
+    }
+}
+
+#[test]
+fn of_a_doubled_key_the_last_counts() {
+    let value = Value::parse(r#" {"a": 1, "b": 2, "\u0061" : [3 , 4]} "#).unwrap();
+    let elements: Vec<_> = value.member("a").unwrap().elements().map(Value::as_written).collect();
+    assert_eq!(elements, ["3", "4"]);
+    assert_eq!(value.member("c"), None);
+    assert_eq!(value.members().count(), 3);
+    assert_eq!(value.elements().count(), 0);
+}
+
+#[test]
+fn nesting_is_read_up_to_its_limit() {
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(Value::parse(&nested(128)).is_some());
+    assert!(Value::parse(&nested(129)).is_none());
+    let object = format!("{{\"a\":{}}}", nested(127));
+    assert!(is_object(&object));
+    assert!(!is_object(&format!("{{\"a\":{}}}", nested(128))));
+    assert!(Value::parse(&"[{\"a\":".repeat(100_000)).is_none());
+}
+
+#[test]
+fn nothing_is_told_from_something() {
+    for (json, expected) in [
+        ("null", true),
+        ("false", true),
+        (r#""""#, true),
+        ("{ }", true),
+        ("[ ]", true),
+        ("0", false),
+        ("true", false),
+        (r#"" ""#, false),
+        (r#"{"a":null}"#, false),
+        ("[0]", false),
+    ] {
+        assert_eq!(Value::parse(json).unwrap().is_nothing(), expected, "{json}");
+    }
+}
+
+fn is_object(text: &str) -> bool {
+    let mut members = Members::of(text);
+    members.by_ref().for_each(drop);
+    members.is_whole()
+}
+
+fn check_against_serde(text: &str) {
+    let theirs = serde_json::from_str::<serde_json::Value>(text);
+    assert_eq!(Value::parse(text).is_some(), theirs.is_ok(), "{text}");
+    assert_eq!(is_object(text), theirs.is_ok_and(|value| value.is_object()), "{text}");
+}
+
+#[test]
+fn strictness_is_that_of_serde_json() {
+    for text in [
+        "",
+        " ",
+        "nul",
+        "nulll",
+        "tru",
+        "NaN",
+        "-",
+        "01",
+        "-01",
+        "1.",
+        ".5",
+        "1e",
+        "1e+",
+        "+1",
+        "0x1",
+        "1 2",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "{",
+        "}",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{a:1}",
+        "{\"a\" 1}",
+        "{,}",
+        "[",
+        "]",
+        "\"",
+        "\"\\\"",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"\\u+123\"",
+        "\"a\tb\"",
+        "\"a\0b\"",
+        "\"a\u{7f}b\"",
+        "\u{feff}1",
+        "1\u{a0}",
+        "-0.0e-0",
+        "[1 , {\"a\" : [ ] } ]\n",
+        "\"12345678\\n\u{1f}\"",
+        "\"1234567\u{1f}\"",
+    ] {
+        check_against_serde(text);
+    }
+}
+
+fn json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<f64>().prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+            prop::collection::vec((any::<String>(), inner), 0..6)
+                .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// Rebuilds a value from what the reader says.
+fn rebuild(value: Value<'_>) -> serde_json::Value {
+    if let Some(text) = value.text() {
+        text.decode().into()
+    } else if value.is_object() {
+        let members = value.members().map(|(key, value)| (key.decode().into(), rebuild(value)));
+        serde_json::Value::Object(members.collect())
+    } else if value.as_written().starts_with('[') {
+        value.elements().map(rebuild).collect()
+    } else {
+        serde_json::from_str(value.as_written()).unwrap()
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_serde_json_writes_is_read_back(value in json()) {
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        prop_assert_eq!(rebuild(Value::parse(&text).unwrap()), value);
+    }
+
+    #[test]
+    fn a_damaged_text_is_judged_as_serde_json_judges_it(
+        value in json(),
+        at in any::<prop::sample::Index>(),
+        with in prop_oneof![Just(String::new()), "[\\[\\]{}\",:0-9eE+.\\\\ \n-]", any::<char>().prop_map(String::from)],
+    ) {
+        let mut text: Vec<char> = value.to_string().chars().collect();
+        let at = at.index(text.len());
+        text.splice(at..=at, with.chars());
+        let text: String = text.into_iter().collect();
+        // Lone surrogates and numbers beyond f64 are where the two differ on purpose.
+        let theirs = serde_json::from_str::<serde_json::Value>(&text);
+        let differs = theirs.is_err_and(|error| {
+            ["surrogate", "hex escape", "out of range"].iter().any(|w| error.to_string().contains(w))
+        });
+        prop_assume!(!differs);
+        check_against_serde(&text);
+    }
+}

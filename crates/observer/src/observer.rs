@@ -1,0 +1,308 @@
+//! The receive loop: reads and their times in, one observation out.
+
+use std::time::Duration;
+
+use streamgauge_schema::{AnomalyKind, BodyKind, Dialect, End, Ending, FailureClass, Head};
+
+use crate::body::{self, Body, Route};
+use crate::dialect::{Verdict, reader};
+use crate::events::Events;
+use crate::failure::Failure;
+use crate::head::{Declared, declared, is_encoded};
+use crate::json::Value;
+use crate::observed::{Facts, Observed};
+use crate::sse::{SseDecoder, SseLimits};
+use crate::tally::Tally;
+
+/// Bytes of a refused response that are kept for the server's message.
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+
+const MEBIBYTE: usize = 1024 * 1024;
+
+/// What to look for, and how much memory it may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObserverConfig {
+    /// The API that was asked.
+    pub dialect: Dialect,
+    /// Longest line of a stream in bytes, its line end not counted. A longer one ends the reading.
+    pub max_line_bytes: usize,
+    /// Longest data of one event in bytes, and longest body that is no stream. A longer one ends
+    /// the reading.
+    pub max_event_bytes: usize,
+    /// Bytes of text that are kept, over all channels and choices. More is read but not kept, and
+    /// counted as an anomaly.
+    pub max_text_bytes: usize,
+    /// Whether texts are kept at all; without them those of the extraction are empty.
+    pub keep_texts: bool,
+    /// Whether token counts were asked for. If not, those that come are an anomaly.
+    pub usage_asked: bool,
+}
+
+impl ObserverConfig {
+    /// 16 MiB a line, an event, and for all texts; texts are kept and usage was asked for.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            max_line_bytes: 16 * MEBIBYTE,
+            max_event_bytes: 16 * MEBIBYTE,
+            max_text_bytes: 16 * MEBIBYTE,
+            keep_texts: true,
+            usage_asked: true,
+        }
+    }
+}
+
+/// Whether an observer wants more bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The response may go on.
+    More,
+    /// The end mark came, or something passed a limit: what follows does not matter.
+    Over,
+}
+
+/// Observes one response.
+///
+/// Every time is the duration since the request was sent. A time before the last one is taken for
+/// the last one, so stamps never decrease.
+#[derive(Debug)]
+pub struct Observer {
+    config: ObserverConfig,
+    head: Option<Head>,
+    body: Body,
+    decoder: SseDecoder,
+    events: Events,
+    /// When the end mark came or a limit was passed.
+    over_us: Option<u64>,
+    bytes: u64,
+    reads: u64,
+    coalesced_reads: u64,
+}
+
+impl Observer {
+    /// An observer of a response of which nothing has come.
+    #[must_use]
+    pub fn new(config: ObserverConfig) -> Self {
+        let limits = SseLimits {
+            max_line_bytes: config.max_line_bytes,
+            max_event_bytes: config.max_event_bytes,
+        };
+        let max_text_bytes = config.keep_texts.then_some(config.max_text_bytes);
+        let tally = Tally::new(config.usage_asked, max_text_bytes);
+        Self {
+            body: Body::new(Route::Unproven, config.max_event_bytes),
+            decoder: SseDecoder::new(limits),
+            events: Events::new(reader(config.dialect), tally),
+            head: None,
+            over_us: None,
+            bytes: 0,
+            reads: 0,
+            coalesced_reads: 0,
+            config,
+        }
+    }
+
+    /// Takes the head of the response: at most once, before any byte of the body. Without it the
+    /// bytes are taken for a stream that was saved.
+    pub fn head(&mut self, head: Head) {
+        if is_encoded(&head) {
+            self.events.tally.anomalies.note(AnomalyKind::UnaskedEncoding, 0);
+        }
+        let route = match declared(Some(&head)) {
+            _ if !(200..300).contains(&head.status) => Route::Refused,
+            Declared::Compressed => Route::Document,
+            Declared::EventStream => Route::Unproven,
+            Declared::Html | Declared::Json | Declared::Other => Route::Sniffed,
+        };
+        let limit = match route {
+            Route::Refused => MAX_REFUSAL_BYTES,
+            _ => self.config.max_event_bytes,
+        };
+        self.body = Body::new(route, limit);
+        self.head = Some(head);
+    }
+
+    /// Takes what one read brought, and when it did. All events that it completes share its time.
+    pub fn feed(&mut self, bytes: &[u8], at: Duration) -> Progress {
+        if self.over_us.is_some() {
+            self.after_end(bytes);
+            return Progress::Over;
+        }
+        self.events.timeline.advance(at);
+        if !bytes.is_empty() {
+            self.reads += 1;
+            self.bytes += bytes.len() as u64;
+            let before = self.events.timeline.any.count;
+            self.route(bytes);
+            self.coalesced_reads += u64::from(self.events.timeline.any.count > before + 1);
+        }
+        if self.over_us.is_some() { Progress::Over } else { Progress::More }
+    }
+
+    /// Says how the body ended, and when; gives what was observed.
+    #[must_use]
+    pub fn finish(mut self, end: End, at: Duration) -> Observed {
+        if self.over_us.is_none() {
+            self.events.timeline.advance(at);
+        }
+        let (body, ending) = match self.body.route {
+            Route::Refused => self.conclude_refused(),
+            Route::Document | Route::Sniffed => self.conclude_document(end),
+            Route::Unproven if self.is_document() => {
+                self.events.forget_lines();
+                self.conclude_document(end)
+            }
+            Route::Stream | Route::Unproven => self.conclude_stream(end),
+        };
+        let facts = Facts {
+            dialect: self.config.dialect,
+            head: self.head,
+            body,
+            ending,
+            elapsed_us: self.over_us.unwrap_or(self.events.timeline.now_us()),
+            bytes: if body == BodyKind::Stream { self.decoder.position() } else { self.bytes },
+            reads: self.reads,
+            coalesced_reads: self.coalesced_reads,
+        };
+        Observed::new(self.events, facts)
+    }
+
+    fn route(&mut self, bytes: &[u8]) {
+        match self.body.route {
+            Route::Stream => self.stream(bytes),
+            Route::Unproven => {
+                self.stream(bytes);
+                if self.decoder.fields_seen() || !self.body.keep(bytes) {
+                    self.body = Body::new(Route::Stream, 0);
+                }
+            }
+            Route::Sniffed => {
+                let before = self.body.kept.len();
+                self.keep(bytes);
+                match self.body.begins_like_stream() {
+                    Some(true) => {
+                        let body = std::mem::replace(&mut self.body, Body::new(Route::Stream, 0));
+                        self.stream(&body.kept[..before]);
+                        self.stream(bytes);
+                    }
+                    Some(false) => self.body.route = Route::Document,
+                    None => {}
+                }
+            }
+            Route::Document => self.keep(bytes),
+            Route::Refused => {
+                if !self.body.keep(bytes) {
+                    self.end();
+                }
+            }
+        }
+    }
+
+    fn stream(&mut self, mut bytes: &[u8]) {
+        while let Some(item) = self.decoder.next(&mut bytes) {
+            if self.events.take(item) {
+                self.end();
+                return self.after_end(bytes);
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if !self.body.keep(bytes) {
+            self.events.fail(Failure::of(FailureClass::OversizedEvent));
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        self.over_us = Some(self.events.timeline.now_us());
+    }
+
+    fn after_end(&mut self, mut bytes: &[u8]) {
+        if self.events.tally.done {
+            self.decoder.finish_line_end(&mut bytes);
+            let offset = self.decoder.position();
+            let anomalies = &mut self.events.tally.anomalies;
+            anomalies.note_many(AnomalyKind::BytesAfterEnd, bytes.len() as u64, offset);
+        }
+    }
+
+    /// Whether a body without any line of an event stream is something else: one JSON object, or
+    /// the beginning of a list or a page.
+    fn is_document(&self) -> bool {
+        let begins_with = body::first_byte(&self.body.kept);
+        self.over_us.is_none()
+            && match begins_with {
+                Some(b'{') => {
+                    body::text(&self.body.kept).and_then(Value::parse).is_some_and(Value::is_object)
+                }
+                Some(b'[' | b'<') => true,
+                _ => false,
+            }
+    }
+
+    fn conclude_refused(&mut self) -> (BodyKind, Option<Ending>) {
+        let declared = declared(self.head.as_ref());
+        let text = body::text(&self.body.kept).unwrap_or_default();
+        self.events.fail(Failure::told_by(FailureClass::HttpStatus, text));
+        let is_stream = self.body.begins_like_stream() == Some(true);
+        let kind = if is_stream { BodyKind::Stream } else { body::kind(&self.body.kept, declared) };
+        (kind, None)
+    }
+
+    fn conclude_document(&mut self, end: End) -> (BodyKind, Option<Ending>) {
+        let declared = declared(self.head.as_ref());
+        let kind = body::kind(&self.body.kept, declared);
+        if self.over_us.is_some() {
+            return (kind, None);
+        }
+        let text = match declared {
+            Declared::Compressed => "",
+            _ => body::text(&self.body.kept).unwrap_or_default(),
+        };
+        let ending = match self.events.whole(text) {
+            Verdict::Read => Some(self.conclude_transfer(end)),
+            Verdict::Failure => None,
+            // Of a JSON object that was cut short nobody can say what it would have been.
+            Verdict::NotAnObject
+                if end != End::Clean && matches!(text.get(..1), None | Some("{")) =>
+            {
+                Some(self.conclude_transfer(end))
+            }
+            Verdict::NotAnObject => {
+                self.events.fail(Failure::told_by(FailureClass::NotEventStream, text));
+                None
+            }
+        };
+        (kind, ending)
+    }
+
+    fn conclude_stream(&mut self, end: End) -> (BodyKind, Option<Ending>) {
+        if self.over_us.is_none() {
+            self.events.unfinished_line(self.decoder.unfinished_line());
+        }
+        (BodyKind::Stream, Some(self.conclude_transfer(end)))
+    }
+
+    fn conclude_transfer(&mut self, end: End) -> Ending {
+        let done = self.events.tally.done;
+        let all_finished = self.events.tally.choices.all_finished();
+        let failed = match end {
+            _ if self.over_us.is_some() => None,
+            End::Clean if all_finished => None,
+            End::Clean | End::Incomplete => Some(FailureClass::PrematureEof),
+            End::Reset => Some(FailureClass::Reset),
+            End::Timeout => Some(FailureClass::IdleTimeout),
+        };
+        if let Some(class) = failed {
+            self.events.fail(Failure::of(class));
+        }
+        match (done, all_finished) {
+            (true, true) => Ending::Complete,
+            (true, false) => Ending::CompleteNoReason,
+            (false, _) if failed.is_none() && self.over_us.is_none() => Ending::Complete,
+            (false, _) => Ending::Truncated,
+        }
+    }
+}

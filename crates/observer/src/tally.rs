@@ -1,0 +1,217 @@
+//! What the events of one response add up to. Dialects write into it.
+
+use streamgauge_schema::AnomalyKind;
+
+use crate::anomalies::Anomalies;
+use crate::choices::{Choices, Room};
+use crate::json::{Text, Value};
+use crate::usage::{Report, Scope, UsageTally};
+
+/// Different model names that are kept.
+const MAX_MODELS: usize = 64;
+
+/// Bytes of a model name that are kept.
+const MAX_MODEL_BYTES: usize = 1024;
+
+/// Bytes of a `timings` object that are kept.
+const MAX_TIMINGS_BYTES: usize = 16 * 1024;
+
+/// Channels on which one event carried output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Channels {
+    pub(crate) content: bool,
+    pub(crate) reasoning: bool,
+    pub(crate) refusal: bool,
+    pub(crate) tool_call: bool,
+}
+
+/// The sums, and what the current event carried.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) anomalies: Anomalies,
+    pub(crate) choices: Choices,
+    pub(crate) refusal: String,
+    pub(crate) usage: UsageTally,
+    /// Sorted.
+    pub(crate) models: Vec<String>,
+    /// The last `timings` object, as written.
+    pub(crate) timings: String,
+    /// Reasoning came in some event.
+    pub(crate) reasoning_seen: bool,
+    /// Where reasoning tokens were last reported.
+    pub(crate) reasoning_billed_at: u64,
+    /// The end mark was seen.
+    pub(crate) done: bool,
+    usage_asked: bool,
+    /// `None` if no text is to be kept.
+    room: Option<Room>,
+    offset: u64,
+    event: Event,
+}
+
+/// What the current event said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Event {
+    pub(crate) channels: Channels,
+    /// A finish reason that means a failure.
+    pub(crate) failed: bool,
+}
+
+impl Channels {
+    /// Reasoning or content.
+    pub(crate) fn generated(self) -> bool {
+        self.reasoning || self.content
+    }
+
+    /// Any channel.
+    pub(crate) fn output(self) -> bool {
+        self.generated() || self.refusal || self.tool_call
+    }
+}
+
+impl Tally {
+    /// Nothing yet. At most `max_text_bytes` of text are kept.
+    pub(crate) fn new(usage_asked: bool, max_text_bytes: Option<usize>) -> Self {
+        Self {
+            anomalies: Anomalies::default(),
+            choices: Choices::default(),
+            refusal: String::new(),
+            usage: UsageTally::default(),
+            models: Vec::new(),
+            timings: String::new(),
+            reasoning_seen: false,
+            reasoning_billed_at: 0,
+            done: false,
+            usage_asked,
+            room: max_text_bytes.map(Room),
+            offset: 0,
+            event: Event::default(),
+        }
+    }
+
+    /// An event begins, at this byte offset of the body.
+    pub(crate) fn begin(&mut self, offset: u64) {
+        self.offset = offset;
+        self.event = Event::default();
+    }
+
+    /// What the current event said so far.
+    pub(crate) fn event(&self) -> Event {
+        self.event
+    }
+
+    /// A choice was mentioned.
+    pub(crate) fn choice(&mut self, index: u64) {
+        if self.choices.choice(index).is_none() {
+            self.anomalies.note(AnomalyKind::OverLimit, self.offset);
+        }
+    }
+
+    /// Content of a choice; an empty text is none.
+    pub(crate) fn content(&mut self, index: u64, text: Text<'_>) {
+        self.event.channels.content |= !text.is_empty();
+        let Some(choice) = self.choices.choice(index) else { return };
+        let mut whole = true;
+        text.pieces(|piece| {
+            choice.marks.push(piece);
+            if let Some(room) = &mut self.room {
+                whole &= room.keep(&mut choice.content, piece);
+            }
+        });
+        self.note_unless(whole);
+    }
+
+    /// Reasoning of a choice; an empty text is none.
+    pub(crate) fn reasoning(&mut self, index: u64, text: Text<'_>) {
+        self.event.channels.reasoning |= !text.is_empty();
+        self.reasoning_seen |= !text.is_empty();
+        if let (Some(room), Some(choice)) = (&mut self.room, self.choices.choice(index)) {
+            let whole = keep(room, &mut choice.reasoning, text);
+            self.note_unless(whole);
+        }
+    }
+
+    /// A refusal by the model; an empty text is none.
+    pub(crate) fn refusal(&mut self, text: Text<'_>) {
+        self.event.channels.refusal |= !text.is_empty();
+        if let Some(room) = &mut self.room {
+            let whole = keep(room, &mut self.refusal, text);
+            self.note_unless(whole);
+        }
+    }
+
+    /// Arguments of a tool call.
+    pub(crate) fn tool_call(&mut self) {
+        self.event.channels.tool_call = true;
+    }
+
+    /// A finish reason of a choice.
+    pub(crate) fn finish(&mut self, index: u64, reason: Text<'_>) {
+        self.event.failed |= matches!(&*reason.decode(), "error" | "network_error");
+        if let Some(choice) = self.choices.choice(index) {
+            choice.finish(reason);
+        }
+    }
+
+    /// A model name; an empty one is none.
+    pub(crate) fn model(&mut self, name: Text<'_>) {
+        let name = name.decode();
+        let name = &name[..name.floor_char_boundary(MAX_MODEL_BYTES)];
+        if name.is_empty() {
+            return;
+        }
+        if let Err(place) = self.models.binary_search_by(|known| known.as_str().cmp(name)) {
+            if self.models.len() < MAX_MODELS {
+                self.models.insert(place, name.to_owned());
+            } else {
+                self.anomalies.note(AnomalyKind::OverLimit, self.offset);
+            }
+        }
+    }
+
+    /// Token counts.
+    pub(crate) fn usage(&mut self, report: &Report<'_>, scope: Scope) {
+        if !report.says_anything() {
+            return;
+        }
+        if report.reasoning_tokens.is_some() {
+            self.reasoning_billed_at = self.offset;
+        }
+        let oddities = self.usage.push(report, scope);
+        let unasked = u64::from(!self.usage_asked);
+        for (kind, count) in [
+            (AnomalyKind::FallingCounter, oddities.falling),
+            (AnomalyKind::InvalidUsage, oddities.invalid),
+            (AnomalyKind::UnaskedUsage, unasked),
+        ] {
+            self.anomalies.note_many(kind, count, self.offset);
+        }
+    }
+
+    /// A server's own timings, an object of numbers.
+    pub(crate) fn timings(&mut self, timings: Value<'_>) {
+        let written = timings.as_written();
+        if !timings.is_object() {
+            return;
+        }
+        if written.len() > MAX_TIMINGS_BYTES {
+            self.anomalies.note(AnomalyKind::OverLimit, self.offset);
+            return;
+        }
+        self.timings.clear();
+        self.timings.push_str(written);
+    }
+
+    fn note_unless(&mut self, whole: bool) {
+        if !whole {
+            self.anomalies.note(AnomalyKind::OverLimit, self.offset);
+        }
+    }
+}
+
+/// Keeps a text as far as there is room. False if any of it is lost.
+fn keep(room: &mut Room, kept: &mut String, text: Text<'_>) -> bool {
+    let mut whole = true;
+    text.pieces(|piece| whole &= room.keep(kept, piece));
+    whole
+}

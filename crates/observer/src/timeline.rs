@@ -1,0 +1,93 @@
+//! When things happened in one response, in whole microseconds since the request's `started`.
+
+use std::time::Duration;
+
+use crate::tally::Channels;
+
+/// The first and last of the events that have something in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    pub(crate) first: Option<Moment>,
+    pub(crate) last_us: Option<u64>,
+    pub(crate) count: u64,
+}
+
+/// One event and its arrival.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) event: u64,
+    pub(crate) us: u64,
+}
+
+/// The stamps of one response. They never decrease.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    now_us: u64,
+    pub(crate) any: Span,
+    pub(crate) output: Span,
+    pub(crate) generated: Span,
+    pub(crate) reasoning: Span,
+    pub(crate) content: Span,
+    pub(crate) tool_call: Span,
+    pub(crate) arrivals_us: Vec<u64>,
+    pub(crate) not_generated: Vec<u32>,
+}
+
+impl Timeline {
+    /// Sets the time of what comes next. A time before the last one is taken for the last one.
+    pub(crate) fn advance(&mut self, at: Duration) {
+        let at_us = u64::try_from(at.as_micros()).unwrap_or(u64::MAX);
+        self.now_us = self.now_us.max(at_us);
+    }
+
+    /// The time of what happens now.
+    pub(crate) fn now_us(&self) -> u64 {
+        self.now_us
+    }
+
+    /// An event was dispatched; its index is returned.
+    pub(crate) fn dispatched(&mut self) -> u64 {
+        let event = self.any.count;
+        self.any.push(Moment { event, us: self.now_us });
+        event
+    }
+
+    /// That event carried these channels.
+    pub(crate) fn carried(&mut self, channels: Channels, event: u64) {
+        let moment = Moment { event, us: self.now_us };
+        if !channels.output() {
+            return;
+        }
+        self.arrivals_us.push(moment.us - self.output.last_us.unwrap_or(0));
+        if !channels.generated() {
+            self.not_generated.push(u32::try_from(self.output.count).unwrap_or(u32::MAX));
+        }
+        for (carried, span) in [
+            (true, &mut self.output),
+            (channels.generated(), &mut self.generated),
+            (channels.reasoning, &mut self.reasoning),
+            (channels.content, &mut self.content),
+            (channels.tool_call, &mut self.tool_call),
+        ] {
+            if carried {
+                span.push(moment);
+            }
+        }
+    }
+}
+
+impl Span {
+    pub(crate) fn first_us(&self) -> Option<u64> {
+        self.first.map(|moment| moment.us)
+    }
+
+    pub(crate) fn first_event(&self) -> Option<u64> {
+        self.first.map(|moment| moment.event)
+    }
+
+    fn push(&mut self, moment: Moment) {
+        self.first.get_or_insert(moment);
+        self.last_us = Some(moment.us);
+        self.count += 1;
+    }
+}
