@@ -4,6 +4,8 @@
 //! not considered, and the comparison says so.
 
 mod matching;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

@@ -145,3 +145,124 @@ pub(crate) fn candidate_turnovers(comparison: &Comparison) -> Vec<&Turnover> {
 fn is_eligible(cell: &CellComparison) -> bool {
     cell.baseline_performance_eligible && cell.candidate_performance_eligible
 }
+
+#[cfg(test)]
+mod tests {
+    use streamgauge_schema::Identifier;
+
+    use super::*;
+
+    #[test]
+    fn deltas() {
+        let cases = [
+            (Some(100.0), Some(105.0), Some(5.000000000000004)),
+            (Some(64.0), Some(48.0), Some(-25.0)),
+            (Some(1.0), Some(0.0), Some(-100.0)),
+            (Some(0.0), Some(0.0), None),
+            (Some(-0.0), Some(1.0), None),
+            (Some(f64::MIN_POSITIVE), Some(f64::MAX), None),
+            (None, Some(1.0), None),
+            (Some(1.0), None, None),
+        ];
+        for (baseline, candidate, expected) in cases {
+            assert_eq!(delta_percent(baseline, candidate), expected, "{baseline:?} {candidate:?}");
+        }
+    }
+
+    #[test]
+    fn five_percent_is_within() {
+        use Direction::{HigherIsBetter, LowerIsBetter, Neutral};
+        let cases = [
+            (LowerIsBetter, Some(5.0), true),
+            (LowerIsBetter, Some(5.0_f64.next_up()), false),
+            (LowerIsBetter, Some(-80.0), true),
+            (HigherIsBetter, Some(-5.0), true),
+            (HigherIsBetter, Some((-5.0_f64).next_down()), false),
+            (HigherIsBetter, Some(80.0), true),
+            (Neutral, Some(0.0), false),
+            (LowerIsBetter, None, false),
+            (HigherIsBetter, None, false),
+        ];
+        for (direction, delta, expected) in cases {
+            assert_eq!(within_five_percent(direction, delta), expected, "{direction} {delta:?}");
+        }
+    }
+
+    #[test]
+    fn eligibility() {
+        // Offered, succeeded, cancelled, not sent, allowed share, contracts met.
+        let cases = [
+            (4, 4, 0, 0, 0.0, true, true),
+            (4, 3, 0, 0, 0.0, true, false),
+            (4, 3, 0, 0, 0.25, true, true),
+            (4, 3, 0, 0, 0.24, true, false),
+            (4, 3, 1, 0, 0.25, true, false),
+            (4, 3, 0, 1, 0.25, true, false),
+            (4, 4, 0, 0, 0.0, false, false),
+            (0, 0, 0, 0, 1.0, true, false),
+        ];
+        for (offered, succeeded, cancelled, not_sent, max_failure_ratio, contracts, expected) in
+            cases
+        {
+            let name = |name| Identifier::new(name).unwrap();
+            let load = LoadReport {
+                cell: name("c1"),
+                shape: name("closed_loop"),
+                offered,
+                succeeded,
+                failed: offered - succeeded - cancelled - not_sent,
+                timed_out: 0,
+                cancelled,
+                not_sent,
+                warmup: 0,
+                max_failure_ratio,
+                performance_eligible: expected,
+            };
+            assert_eq!(performance_eligible(&load, contracts), expected, "{load:?}");
+        }
+    }
+
+    #[test]
+    fn gates_do_not_pass_unjudged() {
+        let name = |name| Identifier::new(name).unwrap();
+        let metric = |within| MetricComparison {
+            baseline: Some(1.0),
+            candidate: Some(1.0),
+            delta_percent: Some(0.0),
+            no_more_than_5_percent_regression: within,
+        };
+        let cell = |eligible, metrics: Vec<bool>| CellComparison {
+            baseline_requests: 1,
+            candidate_requests: 1,
+            baseline_performance_eligible: true,
+            candidate_performance_eligible: eligible,
+            median_prompt_tokens: None,
+            metrics: OrderedMap(metrics.into_iter().map(|it| (name("m"), metric(it))).collect()),
+        };
+        let cases = [
+            (vec![], false),
+            (vec![cell(true, vec![])], false),
+            (vec![cell(true, vec![true])], true),
+            (vec![cell(true, vec![true, false])], false),
+            (vec![cell(true, vec![true]), cell(false, vec![true])], false),
+        ];
+        for (cells, expected) in cases {
+            let cells = OrderedMap(cells.into_iter().map(|it| (name("c"), it)).collect());
+            assert_eq!(performance_gate(&cells), expected, "{cells:?}");
+        }
+
+        let run = |passed, failed| Turnover {
+            requests: 3,
+            exact_output_passed: passed,
+            failed,
+            responses_received: 3,
+            performance_eligible: failed == 0,
+            failures: Vec::new(),
+        };
+        let (clean, dirty, short) = (run(3, 0), run(2, 1), run(2, 0));
+        assert!(!strict_turnover_gate(&[]));
+        assert!(strict_turnover_gate(&[&clean, &clean]));
+        assert!(!strict_turnover_gate(&[&clean, &dirty]));
+        assert!(!strict_turnover_gate(&[&short]));
+    }
+}

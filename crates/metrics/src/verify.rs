@@ -12,6 +12,8 @@ mod leaves;
 mod load;
 mod notes;
 mod serving;
+#[cfg(test)]
+mod tests;
 mod unproven;
 
 use streamgauge_schema::{Document, JsonPath, RunRecord};
@@ -63,6 +65,29 @@ impl Verification {
 }
 
 /// Checks every rule that the document itself determines.
+///
+/// *Run records*: the run id's digest over all members; counts and primary passes against the
+/// cases; outcomes against each other; the completion metrics from the cases' durations;
+/// throughputs against the batch duration, and that against the times and windows; samples against
+/// declared requests and populations; the order of quantiles, intervals, windows and spreads; the
+/// load's sum, and eligibility from it. *Comparisons*: every delta, flag and gate; turnover runs and
+/// their failures.
+///
+/// ```
+/// use streamgauge_metrics::verify;
+/// use streamgauge_schema::Document;
+///
+/// let text = br#"{"schema": "runtime-profile-comparison/v1", "baseline_image": "a",
+///     "candidate_image": "b", "cells": {}, "performance_gate_passed": true,
+///     "strict_turnover_gate_passed": false, "qualification": "none", "promotion": "undecided",
+///     "human_decision": "undecided"}"#;
+/// let verification = verify(&Document::read(text)?);
+/// let finding = verification.broken().next().unwrap();
+/// // Where nothing was judged, no gate passes.
+/// assert_eq!(finding.rule, "performance-gate-follows");
+/// assert_eq!(finding.members[0].to_string(), "performance_gate_passed");
+/// # Ok::<(), streamgauge_schema::ReadError>(())
+/// ```
 #[must_use]
 pub fn verify(document: &Document) -> Verification {
     let mut rules = Rules::default();

@@ -1,0 +1,286 @@
+//! The point rule on built records.
+
+use streamgauge_schema::{
+    CacheState, Digest, Document, EndReason, EvidenceMode, Identifier, JournalTrailer, Plan,
+    PublicText, RequestLine, RunRecord, RunRecordV2, Timestamp,
+};
+
+use super::*;
+use crate::gate::{GateOutcome, verdict};
+use crate::record::{RunInput, build_record, to_v1};
+use crate::sample_run::{header, plan, refused, succeeded};
+use crate::verify::verify;
+
+fn built(plan: &Plan, lines: &[RequestLine]) -> RunRecordV2 {
+    let trailer = JournalTrailer {
+        reason: EndReason::Finished,
+        completed_at: Timestamp::from_unix_micros(1_790_000_009_000_000),
+        lines: lines.len() as u64,
+    };
+    let header = header(plan);
+    let input = RunInput {
+        plan,
+        header: &header,
+        requests: lines,
+        trailer: Some(&trailer),
+        evidence: Vec::new(),
+    };
+    build_record(&input).unwrap()
+}
+
+/// Three requests with first output at 100 ms, four gaps of `gap_ms`, and 5 tokens each.
+fn run(plan: &Plan, gap_ms: u64) -> RunRecordV2 {
+    let outputs: Vec<u64> = (0..5).map(|n| 100 + gap_ms * n).collect();
+    let lines: Vec<RequestLine> = (0..3).map(|n| succeeded(n, 1000 * n, &outputs, 5)).collect();
+    built(plan, &lines)
+}
+
+fn sample(cell: &str, gap_ms: u64) -> RunRecordV2 {
+    let mut plan = plan(3, 1);
+    plan.load.cell = Identifier::new(cell).unwrap();
+    run(&plan, gap_ms)
+}
+
+fn v2(record: &RunRecordV2) -> RunRecord {
+    RunRecord::V2(Box::new(record.clone()))
+}
+
+fn compare(
+    baseline: &[RunRecordV2],
+    candidate: &[RunRecordV2],
+) -> Result<Comparison, CompareError> {
+    let [baseline, candidate] = [baseline, candidate].map(|side| side.iter().map(v2).collect());
+    let (baseline, candidate): (Vec<RunRecord>, Vec<RunRecord>) = (baseline, candidate);
+    compare_point(&baseline, &candidate, &[])
+}
+
+/// The comparison of one cell; what it says must verify.
+fn sound(baseline: &RunRecordV2, candidate: &RunRecordV2) -> Comparison {
+    let comparison =
+        compare(std::slice::from_ref(baseline), std::slice::from_ref(candidate)).unwrap();
+    let document = Document::Comparison(Box::new(comparison.clone()));
+    let broken: Vec<_> = verify(&document).broken().cloned().collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    let read = Document::read(&document.file_bytes().unwrap()).unwrap();
+    assert_eq!(read, document);
+    comparison
+}
+
+fn error(baseline: &[RunRecordV2], candidate: &[RunRecordV2]) -> String {
+    compare(baseline, candidate).unwrap_err().to_string()
+}
+
+#[test]
+fn one_cell() {
+    let comparison = sound(&sample("c1", 100), &sample("c1", 112));
+    let (name, cell) = &comparison.cells.0[0];
+    assert_eq!(name.as_str(), "c1");
+    assert_eq!((cell.baseline_requests, cell.candidate_requests), (3, 3));
+    assert_eq!(cell.median_prompt_tokens, Some(512.0));
+    let found: Vec<_> =
+        cell.metrics.iter().map(|(name, metric)| (name.as_str(), *metric)).collect();
+    let metric = |baseline: f64, candidate: f64, within| MetricComparison {
+        baseline: Some(baseline),
+        candidate: Some(candidate),
+        delta_percent: Some((candidate / baseline - 1.0) * 100.0),
+        no_more_than_5_percent_regression: within,
+    };
+    assert_eq!(
+        found,
+        [
+            ("ttft_p50_ms", metric(100.0, 100.0, true)),
+            ("e2e_p50_ms", metric(500.0, 548.0, false)),
+            ("decode_tok_s_p50", metric(10.0, 4.0 / 0.448, false)),
+        ]
+    );
+    assert!(!comparison.performance_gate_passed);
+    assert_eq!(verdict(&comparison), GateOutcome::Failed);
+    let texts = [
+        &comparison.baseline_image,
+        &comparison.candidate_image,
+        &comparison.promotion,
+        &comparison.human_decision,
+        &comparison.qualification,
+    ];
+    assert_eq!(
+        texts.map(PublicText::as_str),
+        [
+            "unknown",
+            "unknown",
+            "undecided",
+            "undecided",
+            "point rule: noise between runs was not considered",
+        ]
+    );
+}
+
+#[test]
+fn verdicts() {
+    let baseline = sample("c1", 100);
+    let mut limited = sample("c1", 100);
+    limited.instrument.client_limited.push(Identifier::new("e2e_p50_ms").unwrap());
+    let mut bent_elsewhere = sample("c1", 100);
+    bent_elsewhere.instrument.client_limited.push(Identifier::new("tpot_p50_ms").unwrap());
+    let mut unmeasured = sample("c1", 100);
+    for metric in &mut unmeasured.metrics {
+        if metric.id.as_str() == "decode_rate_p50_tok_per_s" {
+            metric.value = None;
+        }
+    }
+    let failing = {
+        let mut lines: Vec<_> =
+            (0..2).map(|n| succeeded(n, 1000 * n, &[100, 200, 300, 400, 500], 5)).collect();
+        lines.push(refused(2, 2000, 1));
+        let mut plan = plan(3, 1);
+        plan.load.cell = Identifier::new("c1").unwrap();
+        built(&plan, &lines)
+    };
+    let cases = [
+        ("the same", sample("c1", 100), GateOutcome::Passed),
+        ("faster", sample("c1", 90), GateOutcome::Passed),
+        // 520 ms is within 5 percent of 500 ms, and 9.6 tok/s of 10.
+        ("slower by 4 percent", sample("c1", 105), GateOutcome::Passed),
+        ("slower by 6 percent", sample("c1", 108), GateOutcome::Failed),
+        ("a gated metric bent by the client", limited, GateOutcome::Ineligible),
+        ("another metric bent by the client", bent_elsewhere, GateOutcome::Passed),
+        ("a metric without a value", unmeasured, GateOutcome::NotEvaluated),
+        ("a failed request", failing, GateOutcome::Ineligible),
+    ];
+    for (name, candidate, expected) in cases {
+        let comparison = sound(&baseline, &candidate);
+        assert_eq!(verdict(&comparison), expected, "{name}");
+        assert_eq!(comparison.performance_gate_passed, expected == GateOutcome::Passed, "{name}");
+    }
+}
+
+#[test]
+fn runs_pair_up_by_cell() {
+    let [one, two, three] = ["c1", "c2", "c3"].map(|cell| sample(cell, 100));
+    let comparison = compare(&[two.clone(), one.clone()], &[one.clone(), two.clone()]).unwrap();
+    let cells: Vec<&str> = comparison.cells.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(cells, ["c2", "c1"]);
+
+    let old = to_v1(&one).unwrap();
+    let mut lacking = one.clone();
+    lacking.metrics.retain(|metric| !metric.id.as_str().starts_with("e2e_"));
+    let [pair, only_one] = [[one.clone(), two.clone()], [one.clone(), three]];
+    let cases = [
+        (error(&pair, &pair[..1]), "cell c2 stands on the baseline side only"),
+        (error(&pair[..1], &pair), "cell c2 stands on the candidate side only"),
+        (error(&pair, &only_one), "cell c3 stands on the candidate side only"),
+        (error(&[], &pair), "there is no baseline record"),
+        (error(&pair, &[]), "there is no candidate record"),
+        (
+            error(&pair[..1], &[one.clone(), one.clone()]),
+            "cell c1 has more than one run on the candidate side: the point rule takes one",
+        ),
+        (
+            error(&pair[..1], std::slice::from_ref(&lacking)),
+            &format!("candidate record {} has no e2e_p50_ms", lacking.run_id),
+        ),
+        (
+            compare_point(&[RunRecord::V1(Box::new(old.clone()))], &[v2(&one)], &[])
+                .unwrap_err()
+                .to_string(),
+            &format!(
+                "baseline record {} has no ttft_p50_ms, e2e_p50_ms, decode_rate_p50_tok_per_s",
+                old.run_id
+            ),
+        ),
+    ];
+    for (found, expected) in cases {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn matching_conditions() {
+    type Change = fn(&mut RunRecordV2);
+    let cases: [(&str, Change); 8] = [
+        ("cache_state", |run| run.performance.cache_state = CacheState::ColdEngine),
+        ("dataset", |run| run.suite_sha256 = Digest::of(b"other")),
+        ("grader", |run| run.evaluator_sha256 = Some(Digest::of(b"grader"))),
+        ("load_shape", |run| run.performance.client_concurrency_limit = 4),
+        ("metric_definitions", |run| {
+            let ttft = run.metrics.iter_mut().find(|it| it.id.as_str() == "ttft_p50_ms").unwrap();
+            ttft.definition = PublicText::new("something else").unwrap();
+        }),
+        ("request_settings", |run| {
+            let settings =
+                |it: &&mut streamgauge_schema::Condition| it.label.as_str() == "Request settings";
+            let condition = run.conditions.iter_mut().find(settings).unwrap();
+            condition.value = PublicText::new("temperature 1").unwrap();
+        }),
+        ("target_input", |run| run.performance.target_input_tokens = None),
+        ("token_accounting", |run| {
+            run.performance.token_accounting =
+                streamgauge_schema::TokenAccounting::CompletionIncludesReasoning;
+        }),
+    ];
+    let baseline = sample("c1", 100);
+    let mut all_differ = sample("c1", 100);
+    all_differ.evidence_mode = EvidenceMode::Simulated;
+    all_differ.instrument.client_limited.push(Identifier::new("ttft_p50_ms").unwrap());
+    for (name, change) in cases {
+        let mut candidate = sample("c1", 100);
+        change(&mut candidate);
+        change(&mut all_differ);
+        let condition: MatchingCondition = name.parse().unwrap();
+        assert_eq!(condition.as_str(), name);
+        let refused = compare_point(&[v2(&baseline)], &[v2(&candidate)], &[]).unwrap_err();
+        let CompareError::Differing { differences } = &refused else { panic!("{refused:?}") };
+        let found: Vec<_> = differences.iter().map(|it| it.condition).collect();
+        assert_eq!(found, [condition]);
+        assert_ne!(differences[0].baseline, differences[0].candidate);
+        let allowed = compare_point(&[v2(&baseline)], &[v2(&candidate)], &[condition]).unwrap();
+        let qualification = allowed.qualification.as_str();
+        assert!(qualification.ends_with(&format!("; allowed to differ: {name}")));
+    }
+    let everything =
+        compare_point(&[v2(&baseline)], &[v2(&all_differ)], MatchingCondition::ALL).unwrap();
+    assert_eq!(
+        everything.qualification.as_str(),
+        "point rule: noise between runs was not considered; simulated; bent by the client; \
+         allowed to differ: cache_state, dataset, grader, load_shape, metric_definitions, \
+         request_settings, target_input, token_accounting"
+    );
+}
+
+#[test]
+fn differences_are_told_with_both_values() {
+    let mut candidate = sample("c1", 100);
+    candidate.performance.cache_state = CacheState::ColdEngine;
+    candidate.performance.target_input_tokens = Some(1024);
+    assert_eq!(
+        error(&[sample("c1", 100)], &[candidate]),
+        "the sides are not comparable: cache_state of cell c1 (baseline: unknown; candidate: \
+         cold_engine), target_input of cell c1 (baseline: 512 tokens; candidate: 1024 tokens)"
+    );
+    let unknown = "cache".parse::<MatchingCondition>().unwrap_err().to_string();
+    assert!(unknown.starts_with("\"cache\" is none of cache_state, dataset, "), "{unknown}");
+}
+
+#[test]
+fn images_and_prompt_tokens() {
+    let with_image = |cell: &str, image: &str| {
+        let mut plan = plan(3, 1);
+        plan.load.cell = Identifier::new(cell).unwrap();
+        plan.image = Some(PublicText::new(image).unwrap());
+        run(&plan, 100)
+    };
+    let build = [with_image("c1", "registry/name:1"), with_image("c2", "registry/name:1")];
+    let mixed = [with_image("c1", "registry/name:2"), with_image("c2", "registry/name:3")];
+    let comparison = compare(&build, &build).unwrap();
+    assert_eq!(comparison.baseline_image.as_str(), "registry/name:1");
+    assert_eq!(
+        error(&build, &mixed),
+        "the candidate side names several images: registry/name:2, registry/name:3"
+    );
+
+    // One number stands for both sides, or none.
+    let mut longer = sample("c1", 100);
+    longer.performance.actual_input_tokens_min = Some(600);
+    longer.performance.actual_input_tokens_max = Some(600);
+    let comparison = sound(&sample("c1", 100), &longer);
+    assert_eq!(comparison.cells.0[0].1.median_prompt_tokens, None);
+}
