@@ -23,7 +23,7 @@ const TAIL: f64 = 0.025;
 /// let interval = quantile_interval(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.5).unwrap();
 /// assert_eq!((interval.lower, interval.upper), (Some(1.0), Some(6.0)));
 /// let interval = quantile_interval(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.95).unwrap();
-/// assert_eq!((interval.lower, interval.upper), (Some(5.0), None));
+/// assert_eq!((interval.lower, interval.upper), (Some(4.0), None));
 /// ```
 #[must_use]
 pub fn quantile_interval(sorted: &[f64], q: f64) -> Option<Interval> {

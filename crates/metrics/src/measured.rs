@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use streamgauge_schema::{Completion, RequestLine, Stage};
+use streamgauge_schema::{Completion, Observation, RequestLine, Stage};
 
 use crate::error::RecordError;
 use crate::inflight::Span;
@@ -71,6 +71,11 @@ pub(crate) fn span(line: &RequestLine) -> Span {
     Span { from_us: line.started_us, to_us: line.started_us.saturating_add(line.elapsed_us) }
 }
 
+/// Whether there was any output, streamed or in one body.
+pub(crate) fn has_output(seen: &Observation) -> bool {
+    seen.output_events > 0 || seen.whole_body_output
+}
+
 /// What a request adds to the tokens of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputTokens {
@@ -84,7 +89,7 @@ pub(crate) enum OutputTokens {
 
 impl OutputTokens {
     pub(crate) fn of(line: &RequestLine) -> Self {
-        let Some(seen) = line.observation.as_ref().filter(|seen| seen.output_events > 0) else {
+        let Some(seen) = line.observation.as_ref().filter(|seen| has_output(seen)) else {
             return Self::None;
         };
         let usage = seen.usage.filter(|_| !seen.usage_ambiguous);

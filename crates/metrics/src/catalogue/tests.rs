@@ -103,6 +103,10 @@ fn throughput_divides_by_the_whole_batch() {
     assert_eq!((found.value, found.samples, found.missing), (None, 0, 1));
     assert!(found.definition.as_str().ends_with("None: usage is missing for 1 of 1 responses."));
 
+    let seen = lines[0].observation.as_mut().unwrap();
+    (seen.usage_ambiguous, seen.output_events, seen.whole_body_output) = (false, 0, true);
+    assert_eq!(metric(id, 2, &lines).value, Some(10.0));
+
     for id in [id, "batch_duration_seconds", "request_throughput_per_s"] {
         assert_eq!(metric(id, 2, &[]).value, None, "{id}");
     }

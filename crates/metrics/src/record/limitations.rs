@@ -7,7 +7,7 @@ use streamgauge_schema::{
 use super::conditions::CachedShare;
 use super::text;
 use crate::error::RecordError;
-use crate::measured::{Measured, OutputTokens};
+use crate::measured::{Measured, OutputTokens, has_output};
 
 /// True of every run.
 const ALWAYS: [&str; 5] = [
@@ -40,6 +40,7 @@ pub(super) fn of(
         repeated_prompts(plan),
         resends(instrument),
         malformed(run),
+        not_streamed(run),
         hidden_reasoning(run),
         think_tags(run),
         usage_missing(run),
@@ -132,6 +133,16 @@ fn malformed(run: &Measured<'_>) -> Option<String> {
     })
 }
 
+fn not_streamed(run: &Measured<'_>) -> Option<String> {
+    let (responses, _) = responses_with(run, |seen| u64::from(seen.whole_body_output));
+    (responses > 0).then(|| {
+        format!(
+            "Responses that came as one body instead of a stream: {responses}; their output has \
+             no times."
+        )
+    })
+}
+
 fn hidden_reasoning(run: &Measured<'_>) -> Option<String> {
     let hidden = |seen: &Observation| {
         u64::from(seen.anomalies.iter().any(|anomaly| anomaly.kind == AnomalyKind::HiddenReasoning))
@@ -171,7 +182,7 @@ fn model_differs(plan: &Plan, run: &Measured<'_>) -> Option<String> {
     let expected = [plan.target.expect_model.as_str()];
     let differs = |seen: &Observation| {
         let returned = seen.returned_models.iter().map(String::as_str);
-        u64::from(seen.output_events > 0 && !returned.eq(expected))
+        u64::from(has_output(seen) && !returned.eq(expected))
     };
     let (responses, _) = responses_with(run, differs);
     (responses > 0).then(|| {

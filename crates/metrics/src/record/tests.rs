@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use streamgauge_schema::{
     Anomaly, AnomalyKind, CaseOutcome, Completion, Condition, Document, EndReason, EvidenceMode,
-    FailureClass, FailureStage, Metric, PromptSource, RunRecord, Spread, Stage,
+    FailureClass, FailureStage, Metric, Observation, PromptSource, RunRecord, Spread, Stage,
 };
 
 use super::*;
-use crate::sample_run::{header, plan, refused, succeeded};
+use crate::sample_run::{header, observation, plan, refused, succeeded};
 use crate::verify::verify;
 
 /// A plan with its journal.
@@ -278,12 +278,16 @@ type Change = fn(&mut Run);
 #[test]
 fn limitations_are_computed() {
     let plain = Run::of_three().record();
-    let changes: [(&str, Change); 10] = [
+    let changes: [(&str, Change); 11] = [
         ("A simulated server answered", |run| run.plan.evidence_mode = EvidenceMode::Simulated),
         ("Saved streams were read again", |run| run.plan.evidence_mode = EvidenceMode::Replayed),
         ("share their prompt with another: 2 of 3", |run| run.plan.workload.repeated_prompts = 2),
         ("passed over: 2 (responses with any: 1)", |run| {
             anomaly(run, AnomalyKind::InvalidJson, 2);
+        }),
+        ("came as one body instead of a stream: 1;", |run| {
+            let seen = observation(&[], 5);
+            run.lines[0].observation = Some(Observation { whole_body_output: true, ..seen });
         }),
         ("reasoning which was not streamed: 1;", |run| {
             anomaly(run, AnomalyKind::HiddenReasoning, 1)

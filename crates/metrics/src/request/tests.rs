@@ -70,6 +70,15 @@ fn what_did_not_happen_is_absent_and_not_zero() {
 }
 
 #[test]
+fn a_body_that_was_not_streamed_has_a_duration_and_no_first_output() {
+    let mut line = with(&[], 40, |seen| seen.whole_body_output = true);
+    line.elapsed_us = 30_000_000;
+    assert_eq!(ttft_ms(&line), None);
+    assert_eq!(tpot_ms(&line), Err(RateAbsence::SingleInstant));
+    assert_eq!(e2e_ms(&line), 30_000.0);
+}
+
+#[test]
 fn rates_name_why_they_are_absent() {
     let hidden = Anomaly { kind: AnomalyKind::HiddenReasoning, count: 1, first_offset: 0 };
     let cases = [
