@@ -21,7 +21,7 @@ use crate::gate::{
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
 
 /// The gated metrics: their ids in records, and their names in comparisons.
-pub(crate) const GATED: [(&str, &str); 3] = [
+const GATED: [(&str, &str); 3] = [
     ("ttft_p50_ms", "ttft_p50_ms"),
     ("e2e_p50_ms", "e2e_p50_ms"),
     ("decode_rate_p50_tok_per_s", "decode_tok_s_p50"),

@@ -16,6 +16,8 @@ mod serving;
 mod tests;
 mod unproven;
 
+use std::collections::BTreeMap;
+
 use streamgauge_schema::{Document, JsonPath, RunRecord};
 
 pub use unproven::unproven;
@@ -157,7 +159,7 @@ impl Rules {
     /// Records that the texts of a list must differ from each other. Where they do not, the
     /// members are those that are equal, one finding a text.
     fn distinct(&mut self, rule: &'static str, what: &str, texts: Vec<(String, JsonPath)>) {
-        let mut by_text: std::collections::BTreeMap<&str, Vec<&JsonPath>> = Default::default();
+        let mut by_text: BTreeMap<&str, Vec<&JsonPath>> = BTreeMap::new();
         for (text, path) in &texts {
             by_text.entry(text).or_default().push(path);
         }
