@@ -14,8 +14,9 @@ mod tests;
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
-    Boundary, Case, Counts, Digest, Evidence, Identifier, JournalHeader, JournalTrailer, Phase,
-    Plan, PublicText, RequestLine, Role, RunRecordV1, RunRecordV2, RunStatus, Timestamp,
+    Boundary, Case, Completion, Counts, Digest, Evidence, Identifier, JournalHeader,
+    JournalTrailer, Phase, Plan, PublicText, RequestLine, Role, RunRecordV1, RunRecordV2,
+    RunStatus, Timestamp,
 };
 
 use crate::catalogue::{catalogue, metrics_of};
@@ -57,7 +58,7 @@ pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
     let metrics = metrics_of(&run)?;
     let instrument = instrument::report(plan, &run, &metrics)?;
     let load = load::report(plan, input.requests, &run);
-    let cases = cases::of(plan, &run)?;
+    let cases = if run.offered <= MAX_CASES { Some(cases::of(plan, &run)?) } else { None };
     let mut record = RunRecordV2 {
         schema_version: 2,
         run_id: plan.name.clone(),
@@ -76,8 +77,8 @@ pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
         conditions: conditions::of(plan, &run)?,
         limitations: limitations::of(plan, &run, &load, &instrument)?,
         performance: load::serving_cell(plan, &run, input.trailer.is_some()),
-        counts: counts(&cases),
-        cases: (plan.load.requests <= MAX_CASES).then_some(cases),
+        counts: counts(&run),
+        cases,
         metrics,
         evidence: input.evidence.clone(),
         instrument,
@@ -168,12 +169,15 @@ fn completed_at(input: &RunInput<'_>) -> Timestamp {
     input.trailer.map_or(last, |trailer| trailer.completed_at.max(last))
 }
 
-fn counts(cases: &[Case]) -> Counts {
+fn counts(run: &Measured<'_>) -> Counts {
     let mut outcomes = BTreeMap::new();
-    for case in cases {
-        *outcomes.entry(case.outcome).or_insert(0) += 1;
+    for completion in Completion::ALL {
+        let count = run.count(*completion);
+        if count > 0 {
+            *outcomes.entry(cases::outcome(*completion)).or_insert(0) += count;
+        }
     }
-    Counts { declared: cases.len() as u64, outcomes, primary_passes: 0 }
+    Counts { declared: run.offered, outcomes, primary_passes: 0 }
 }
 
 fn run_id(name: &Identifier, digest: Digest) -> Result<Identifier, RecordError> {

@@ -32,7 +32,8 @@ pub(super) fn of(plan: &Plan, run: &Measured<'_>) -> Result<Vec<Case>, RecordErr
     (0..run.offered).map(case).collect()
 }
 
-fn outcome(completion: Completion) -> CaseOutcome {
+/// The outcome of a case by what became of its request alone.
+pub(super) fn outcome(completion: Completion) -> CaseOutcome {
     match completion {
         Completion::Cancelled | Completion::NotSent => CaseOutcome::NotRun,
         Completion::Failed => CaseOutcome::Error,

@@ -25,15 +25,18 @@ pub(super) fn report(
         line.scheduled_us.map(|scheduled| line.started_us.saturating_sub(scheduled))
     }));
     let delay = [lag, lateness].into_iter().flatten().map(|spread| spread.p99);
-    let observed = || run.sent.iter().filter_map(|line| line.observation.as_ref());
-    let sum = |of: fn(&RequestLine) -> u64| run.sent.iter().map(|line| of(line)).sum();
+    let sum = |of: fn(&RequestLine) -> u64| {
+        run.sent.iter().map(|line| of(line)).fold(0, u64::saturating_add)
+    };
     Ok(InstrumentReport {
         version: text(plan.instrument_version.as_str())?,
         time_basis: TimeBasis::Read,
         observer_lag_ms: lag,
         dispatch_lateness_ms: lateness,
-        reads: observed().map(|seen| seen.reads).sum(),
-        coalesced_reads: observed().map(|seen| seen.coalesced_reads).sum(),
+        reads: sum(|line| line.observation.as_ref().map_or(0, |seen| seen.reads)),
+        coalesced_reads: sum(|line| {
+            line.observation.as_ref().map_or(0, |seen| seen.coalesced_reads)
+        }),
         stale_connections: sum(|line| line.stale_connections),
         resends: sum(|line| u64::from(line.attempts.saturating_sub(1))),
         client_limited: client_limited(metrics, delay.reduce(f64::max)),

@@ -120,9 +120,9 @@ fn resends(instrument: &InstrumentReport) -> Option<String> {
 
 fn malformed(run: &Measured<'_>) -> Option<String> {
     let kinds = [AnomalyKind::InvalidJson, AnomalyKind::InvalidUtf8];
-    let events = |seen: &Observation| -> u64 {
+    let events = |seen: &Observation| {
         let malformed = seen.anomalies.iter().filter(|anomaly| kinds.contains(&anomaly.kind));
-        malformed.map(|anomaly| anomaly.count).sum()
+        malformed.map(|anomaly| anomaly.count).fold(0, u64::saturating_add)
     };
     let (responses, events) = responses_with(run, events);
     (events > 0).then(|| {
@@ -260,5 +260,5 @@ fn responses_with(run: &Measured<'_>, count: impl Fn(&Observation) -> u64) -> (u
         .filter_map(|line| line.observation.as_ref())
         .map(count)
         .filter(|count| *count > 0)
-        .fold((0, 0), |(responses, total), count| (responses + 1, total + count))
+        .fold((0, 0), |(responses, total), count| (responses + 1, total.saturating_add(count)))
 }
