@@ -72,8 +72,8 @@ impl Verification {
 /// cases; outcomes against each other; the completion metrics from the cases' durations;
 /// throughputs against the batch duration, and that against the times and windows; samples against
 /// declared requests and populations; the order of quantiles, intervals, windows and spreads; the
-/// load's sum, and eligibility from it. *Comparisons*: every delta, flag and gate; turnover runs and
-/// their failures.
+/// load's sum, and eligibility from it. *Comparisons*: every delta, flag and gate; turnover runs
+/// and their failures.
 ///
 /// ```
 /// use streamgauge_metrics::verify;

@@ -30,7 +30,7 @@ pub enum MatchingCondition {
 
 impl MatchingCondition {
     /// Every condition, in alphabetical order.
-    pub const ALL: &'static [Self] = &[
+    pub const ALL: [Self; 8] = [
         Self::CacheState,
         Self::Dataset,
         Self::Grader,
@@ -84,7 +84,7 @@ impl MatchingCondition {
 
 /// A name that no matching condition has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is none of {}", MatchingCondition::ALL.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", "))]
+#[error("{name:?} is none of {}", MatchingCondition::ALL.map(MatchingCondition::as_str).join(", "))]
 pub struct UnknownCondition {
     /// The name.
     pub name: String,
@@ -94,7 +94,7 @@ impl FromStr for MatchingCondition {
     type Err = UnknownCondition;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().copied().find(|condition| condition.as_str() == name);
+        let found = Self::ALL.into_iter().find(|condition| condition.as_str() == name);
         found.ok_or_else(|| UnknownCondition { name: name.to_owned() })
     }
 }
@@ -114,16 +114,16 @@ pub struct Difference {
 
 /// Every matching condition that differs.
 pub(super) fn differences(baseline: &RunRecordV2, candidate: &RunRecordV2) -> Vec<Difference> {
-    let difference = |condition: &MatchingCondition| {
+    let difference = |condition: MatchingCondition| {
         let (old, new) = (condition.of(baseline), condition.of(candidate));
         (old != new).then(|| Difference {
             cell: baseline.load.cell.clone(),
-            condition: *condition,
+            condition,
             baseline: old,
             candidate: new,
         })
     };
-    MatchingCondition::ALL.iter().filter_map(difference).collect()
+    MatchingCondition::ALL.into_iter().filter_map(difference).collect()
 }
 
 /// Differences as one text.

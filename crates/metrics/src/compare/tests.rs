@@ -237,7 +237,7 @@ fn matching_conditions() {
         assert!(qualification.ends_with(&format!("; allowed to differ: {name}")));
     }
     let everything =
-        compare_point(&[v2(&baseline)], &[v2(&all_differ)], MatchingCondition::ALL).unwrap();
+        compare_point(&[v2(&baseline)], &[v2(&all_differ)], &MatchingCondition::ALL).unwrap();
     assert_eq!(
         everything.qualification.as_str(),
         "point rule: noise between runs was not considered; simulated; bent by the client; \

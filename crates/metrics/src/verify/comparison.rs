@@ -148,7 +148,8 @@ fn check_turnover(path: &JsonPath, turnover: &Turnover, rules: &mut Rules) {
         failed == 0 || !turnover.performance_eligible,
         [member("failed"), member("performance_eligible")],
         format!(
-            "{path}: a run with failures is not performance_eligible (failed {failed}, eligible {})",
+            "{path}: a run with failures is not performance_eligible (failed {failed}, \
+             eligible {})",
             turnover.performance_eligible
         ),
     );

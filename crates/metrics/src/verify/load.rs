@@ -33,7 +33,8 @@ fn check_completions(record: &RunRecordV2, rules: &mut Rules) {
         load.offered == sum,
         [at("load.offered")].into_iter().chain(part_paths),
         format!(
-            "load.offered ({}) equals succeeded + failed + timed_out + cancelled + not_sent ({sum})",
+            "load.offered ({}) equals succeeded + failed + timed_out + cancelled + not_sent \
+             ({sum})",
             load.offered
         ),
     );

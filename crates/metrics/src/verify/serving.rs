@@ -20,8 +20,8 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
         min.is_some() == max.is_some() && min <= max,
         [at("performance.actual_input_tokens_min"), at("performance.actual_input_tokens_max")],
         format!(
-            "performance.actual_input_tokens_min ({}) is at most performance.actual_input_tokens_max \
-             ({}), and both are known or neither",
+            "performance.actual_input_tokens_min ({}) is at most \
+             performance.actual_input_tokens_max ({}), and both are known or neither",
             shown(min),
             shown(max)
         ),

@@ -13,7 +13,7 @@ use super::{Finding, verify};
 /// Of a *run record* these are the members that no rule but the run id's digest covers: a change
 /// is noticed, but nothing else in the record bears the value out.
 ///
-/// A *comparison* carries no digest, so the members are found by trial and can never be out of date:
+/// A *comparison* carries no digest, so the members are found by trial, which is never out of date:
 /// each is changed by the smallest step that keeps its form (a whole number plus one; a float to
 /// the next larger; a boolean to the other; of a text the last letter or digit to its neighbour),
 /// and the document is read and verified again. A member whose change neither makes the document
