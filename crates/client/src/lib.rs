@@ -1,1 +1,63 @@
-//! Placeholder.
+//! Drives a server: sockets, clocks, HTTP, the engine that carries out a plan, and the journal.
+//!
+//! This is the only layer with a socket and a clock. It decides nothing about figures: it hands
+//! bytes and times to the observer and writes down, for every request, one line.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `clock`, `tap`, `socket` | time: one clock, and the one place where arrivals are stamped |
+//! | `endpoint`, `access`, `connect`, `connection`, `pool` | from an address to a connection |
+//! | `template`, `receive`, `send` | one request, one response, one line |
+//! | `engine` | a plan carried out |
+//! | `journal`, `run_dir` | what is on disk |
+//! | `ask`, `replay` | questions before a run; saved responses |
+//!
+//! ```
+//! use std::time::Duration;
+//! use streamgauge_client::{SavedRead, replay_http};
+//! use streamgauge_observer::ObserverConfig;
+//! use streamgauge_schema::Dialect;
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".to_vec();
+//! let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n".to_vec();
+//! let reads = vec![
+//!     SavedRead { at: Duration::from_millis(3), bytes: head },
+//!     SavedRead { at: Duration::from_millis(80), bytes: event },
+//! ];
+//! let observed = replay_http(reads, ObserverConfig::new(Dialect::OpenaiChat)).await?;
+//! assert_eq!(observed.observation.first_output_us, Some(80_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod access;
+mod ask;
+mod clock;
+mod connect;
+mod connection;
+mod endpoint;
+mod engine;
+mod error;
+mod journal;
+mod pool;
+mod receive;
+mod replay;
+mod run_dir;
+mod send;
+mod socket;
+mod tap;
+mod template;
+mod text;
+
+pub use access::{Headers, Trust};
+pub use ask::{Model, list_models};
+pub use clock::RunClock;
+pub use endpoint::Endpoint;
+pub use engine::{Access, RunError, run};
+pub use error::{AskError, EndpointError, HeaderError, JournalError, TlsError, TransportError};
+pub use journal::{Journal, JournalWriter};
+pub use replay::{SavedRead, replay_http};
+pub use run_dir::{RunDir, RunDirError, read_file, write_new};
+pub use text::bounded;

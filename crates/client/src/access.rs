@@ -1,0 +1,143 @@
+//! What is needed to be let in: headers, whose values are secrets, and certificate authorities.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST,
+    HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::{HeaderError, TlsError};
+
+/// Headers that the client sets itself.
+const RESERVED: [HeaderName; 7] =
+    [ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING];
+
+/// Extra headers. Their values cannot be printed.
+#[derive(Clone, Default)]
+pub struct Headers(HeaderMap);
+
+impl Headers {
+    /// Adds a header written `Name: value`.
+    ///
+    /// # Errors
+    /// When it is no header, stands here already, or is one that the client sets itself.
+    pub fn add(&mut self, line: &str) -> Result<(), HeaderError> {
+        let (name, value) = line.split_once(':').ok_or_else(|| HeaderError::NoColon {
+            found: line.split_whitespace().next().unwrap_or_default().to_owned(),
+        })?;
+        let parsed = HeaderName::try_from(name.trim())
+            .map_err(|_| HeaderError::Name { name: name.trim().to_owned() })?;
+        if RESERVED.contains(&parsed) {
+            return Err(HeaderError::Reserved { name: parsed.to_string() });
+        }
+        self.insert(parsed, value.trim())
+    }
+
+    /// Adds the key that OpenAI's API asks for, as `Authorization: Bearer …`.
+    ///
+    /// # Errors
+    /// When the key has characters that headers cannot carry, or the header stands here already.
+    pub fn add_api_key(&mut self, key: &str) -> Result<(), HeaderError> {
+        self.insert(AUTHORIZATION, &format!("Bearer {key}"))
+    }
+
+    fn insert(&mut self, name: HeaderName, value: &str) -> Result<(), HeaderError> {
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| HeaderError::Value { name: name.to_string() })?;
+        value.set_sensitive(true);
+        if self.0.contains_key(&name) {
+            return Err(HeaderError::Twice { name: name.to_string() });
+        }
+        self.0.insert(name, value);
+        Ok(())
+    }
+
+    /// Names of the headers, sorted.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.0.keys().map(ToString::to_string).collect();
+        names.sort();
+        names
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn map(&self) -> &HeaderMap {
+        &self.0
+    }
+
+    /// The text with every header value taken out, for server messages that echo what was sent.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let mut redacted = text.to_owned();
+        for value in self.0.values().filter_map(|value| value.to_str().ok()) {
+            for secret in [value, value.strip_prefix("Bearer ").unwrap_or(value)] {
+                if secret.len() >= 4 {
+                    redacted = redacted.replace(secret, "[redacted]");
+                }
+            }
+        }
+        redacted
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Headers").field(&self.names()).finish()
+    }
+}
+
+/// How to trust a TLS server.
+#[derive(Clone, Debug)]
+pub struct Trust(pub(crate) Arc<ClientConfig>);
+
+impl Trust {
+    /// Trusts the platform's certificate authorities.
+    ///
+    /// # Errors
+    /// When the platform has none.
+    pub fn platform() -> Result<Self, TlsError> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            return Err(TlsError::NoRoots);
+        }
+        Self::with_roots(roots)
+    }
+
+    /// Trusts the certificate authorities of a PEM file and no others.
+    ///
+    /// # Errors
+    /// When the file cannot be read or holds no certificate.
+    pub fn file(path: &Path) -> Result<Self, TlsError> {
+        let pem = std::fs::read(path)
+            .map_err(|source| TlsError::File { path: path.to_owned(), source })?;
+        let certificates: Vec<_> =
+            CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect();
+        let mut roots = RootCertStore::empty();
+        let (added, _) = roots.add_parsable_certificates(certificates);
+        if added == 0 {
+            return Err(TlsError::Empty { path: path.to_owned() });
+        }
+        Self::with_roots(roots)
+    }
+
+    fn with_roots(roots: RootCertStore) -> Result<Self, TlsError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self(Arc::new(config)))
+    }
+}

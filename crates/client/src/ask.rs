@@ -1,0 +1,109 @@
+//! Short questions to a server before a run, such as which models it has.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use streamgauge_schema::{FailureClass, KernelStamps};
+
+use crate::connect::Connector;
+use crate::connection::Step;
+use crate::endpoint::Endpoint;
+use crate::engine::Access;
+use crate::error::AskError;
+use crate::template::Template;
+use crate::text::bounded;
+
+/// Longest answer that is read.
+const MAX_ANSWER: usize = 1 << 20;
+
+/// A model that a server lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The name to ask for.
+    pub id: String,
+    /// Who owns it, as the server says.
+    pub owned_by: Option<String>,
+}
+
+/// Asks for the models that a server lists at `/v1/models`, within `timeout`.
+///
+/// # Errors
+/// When the server cannot be reached, or does not answer with a list of models; the class tells
+/// which.
+pub async fn list_models(
+    endpoint: &Endpoint,
+    access: &Access,
+    timeout: Duration,
+) -> Result<Vec<Model>, AskError> {
+    let path = endpoint.path("/v1/models");
+    let fail = |class, message: String| AskError {
+        path: path.clone(),
+        class,
+        message: bounded(&access.headers.redact(&message)),
+    };
+    let answer = tokio::time::timeout(timeout, get(endpoint, access, "/v1/models"))
+        .await
+        .map_err(|_| fail(FailureClass::DeadlineExceeded, format!("no answer in {timeout:?}")))?
+        .map_err(|(class, message)| fail(class, message))?;
+    models_in(&answer).ok_or_else(|| {
+        fail(FailureClass::NotEventStream, "the answer is no list of models".to_owned())
+    })
+}
+
+fn models_in(answer: &[u8]) -> Option<Vec<Model>> {
+    let answer: serde_json::Value = serde_json::from_slice(answer).ok()?;
+    let models = answer.get("data")?.as_array()?;
+    models
+        .iter()
+        .map(|model| {
+            let text = |member| Some(model.get(member)?.as_str()?.to_owned());
+            Some(Model { id: text("id")?, owned_by: text("owned_by") })
+        })
+        .collect()
+}
+
+async fn get(
+    endpoint: &Endpoint,
+    access: &Access,
+    api_path: &str,
+) -> Result<Vec<u8>, (FailureClass, String)> {
+    let addresses = endpoint.resolve().await.map_err(|error| {
+        (FailureClass::Dns, format!("cannot resolve {}: {error}", endpoint.host()))
+    })?;
+    let template = Template::new(endpoint, api_path, &access.headers)
+        .map_err(|error| (FailureClass::RunnerError, error.to_string()))?;
+    let connector = Connector::new(
+        endpoint.clone(),
+        addresses,
+        access.trust.clone(),
+        // The caller's limit on the whole question is the shorter one.
+        Duration::from_secs(3600),
+        KernelStamps::Off,
+    );
+    let connection = connector.connect().await.map_err(|error| (error.class, error.message))?;
+    let mut exchange = connection
+        .exchange(template.get())
+        .await
+        .map_err(|error| (FailureClass::PrematureEof, error.to_string()))?;
+    let mut status = 0;
+    let mut answer = Vec::new();
+    loop {
+        match poll_fn(|cx| exchange.poll_step(cx)).await {
+            Step::Head(head) => status = head.status.as_u16(),
+            Step::Bytes(bytes) if answer.len() + bytes.len() <= MAX_ANSWER => {
+                answer.extend_from_slice(&bytes);
+            }
+            Step::Bytes(_) => {
+                let message = format!("the answer is longer than {MAX_ANSWER} bytes");
+                return Err((FailureClass::OversizedEvent, message));
+            }
+            Step::Broken(error) => return Err((FailureClass::PrematureEof, error.to_string())),
+            Step::End(_) => break,
+        }
+    }
+    if !(200..300).contains(&status) {
+        let text = String::from_utf8_lossy(&answer);
+        return Err((FailureClass::HttpStatus, format!("status {status}: {text}")));
+    }
+    Ok(answer)
+}

@@ -1,0 +1,137 @@
+//! What can go wrong before, around and after requests. A failed request is no error here: it is a
+//! line of the journal.
+
+use std::io;
+use std::path::PathBuf;
+
+use streamgauge_schema::{FailureClass, ReadError};
+
+/// A base address that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{url:?} is not a base address: {reason}")]
+pub struct EndpointError {
+    /// The address without credentials.
+    pub url: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+/// A header that cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// Not `Name: value`.
+    #[error("a header is written \"Name: value\"; {found:?} has no colon")]
+    NoColon {
+        /// The text up to its first blank, so that no value is shown.
+        found: String,
+    },
+    /// A character that header names do not have.
+    #[error("{name:?} is not the name of a header")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// A character that header values do not have.
+    #[error("the value of header {name} holds a character that headers cannot carry")]
+    Value {
+        /// The header's name.
+        name: String,
+    },
+    /// A header that the client sets itself.
+    #[error("header {name} is set by the client and cannot be given")]
+    Reserved {
+        /// The header's name.
+        name: String,
+    },
+    /// The same header twice.
+    #[error("header {name} is given twice")]
+    Twice {
+        /// The header's name.
+        name: String,
+    },
+}
+
+/// Certificate authorities that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// The file cannot be read.
+    #[error("cannot read certificate authorities from {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file holds no certificate in PEM form.
+    #[error("{path} holds no certificate in PEM form")]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The platform has no certificate authorities.
+    #[error("the platform offers no certificate authorities; name a file with --ca-file")]
+    NoRoots,
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+/// A failure of one exchange, with the class that it bears in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TransportError {
+    /// Its class.
+    pub class: FailureClass,
+    /// What happened.
+    pub message: String,
+}
+
+/// A failed question to the server, such as which models it has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("GET {path}: {message}")]
+pub struct AskError {
+    /// What was asked.
+    pub path: String,
+    /// The class of the failure.
+    pub class: FailureClass,
+    /// What happened.
+    pub message: String,
+}
+
+/// A journal that cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The file cannot be written or read.
+    #[error("{action} {path}: {source}")]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A line is not what a journal holds.
+    #[error("{path}, line {line}: {source}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: ReadError,
+    },
+    /// Lines are missing, doubled or out of place.
+    #[error("{path}, line {line}: {problem}")]
+    Order {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}

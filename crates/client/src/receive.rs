@@ -1,0 +1,215 @@
+//! Reads one response into an observer, within time limits, until its end mark or the end of its
+//! body; and reads what is left of a body so that its connection can be used again.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderName, RETRY_AFTER};
+use hyper::http::response::Parts;
+use streamgauge_observer::{Observer, Progress};
+use streamgauge_schema::{End, FailureClass, Head};
+use tokio::sync::watch;
+use tokio::time::Sleep;
+
+use crate::connection::{Exchange, Step};
+use crate::pool::Pool;
+
+/// Longest rest of a body that is read after the end mark, and for how long.
+const DRAIN_BYTES: usize = 64 * 1024;
+const DRAIN_TIME: Duration = Duration::from_millis(250);
+
+/// What one response came to.
+#[derive(Debug)]
+pub(crate) struct Received {
+    /// Immediately before the first byte of the request was written.
+    pub(crate) started: Instant,
+    /// When the head of the response had arrived.
+    pub(crate) headers: Option<Instant>,
+    /// How the reading ended.
+    pub(crate) ended: Ended,
+}
+
+/// How the reading of a response ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The body ended.
+    Body(End),
+    /// The end mark came, or the observer wants no more; the body may go on.
+    Over,
+    /// The run was stopped.
+    Stopped,
+    /// A time limit of this class.
+    TimedOut(FailureClass),
+    /// No head of a response came.
+    Unanswered(hyper::Error),
+}
+
+/// Reads a response. Times handed to the observer count from `zero`, or from the first write of
+/// this request.
+pub(crate) async fn receive(
+    exchange: &mut Exchange,
+    observer: &mut Observer,
+    zero: Option<Instant>,
+    interrupts: &mut Interrupts,
+) -> Received {
+    let handed_over = Instant::now();
+    let tap = exchange.connection().tap().clone();
+    let mut headers = None;
+    let ended = loop {
+        let next = poll_fn(|cx| {
+            if let Poll::Ready(step) = exchange.poll_step(cx) {
+                return Poll::Ready(Ok(step));
+            }
+            let last_sign_of_life = tap.last_read().unwrap_or(handed_over);
+            interrupts.poll(cx, last_sign_of_life).map(Err)
+        })
+        .await;
+        let at = tap.last_read().unwrap_or_else(Instant::now);
+        match next {
+            Err(ended) => break ended,
+            Ok(Step::Broken(error)) => break Ended::Unanswered(error),
+            Ok(Step::End(end)) => break Ended::Body(end),
+            Ok(Step::Head(parts)) => {
+                headers = Some(at);
+                observer.head(head_of(&parts));
+            }
+            Ok(Step::Bytes(bytes)) => {
+                let zero = zero.or(tap.first_write()).unwrap_or(handed_over);
+                let progress = observer.feed(&bytes, at.saturating_duration_since(zero));
+                if progress == Progress::Over {
+                    break Ended::Over;
+                }
+            }
+        }
+    };
+    Received { started: tap.first_write().unwrap_or(handed_over), headers, ended }
+}
+
+fn head_of(parts: &Parts) -> Head {
+    let text = |name: HeaderName| {
+        parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    Head {
+        status: parts.status.as_u16(),
+        content_type: text(CONTENT_TYPE),
+        content_encoding: text(CONTENT_ENCODING),
+        retry_after: text(RETRY_AFTER),
+        date: text(DATE),
+    }
+}
+
+/// What may end a response before it ends itself.
+pub(crate) struct Interrupts {
+    stopped: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    limits: Option<TimeLimits>,
+}
+
+struct TimeLimits {
+    idle: Duration,
+    deadline: Instant,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Interrupts {
+    /// Nothing interrupts: for saved responses.
+    pub(crate) fn none() -> Self {
+        Self { stopped: None, limits: None }
+    }
+
+    /// A stop signal, and the limits of one request counted from `zero`.
+    pub(crate) fn new(
+        mut stop: watch::Receiver<bool>,
+        idle: Duration,
+        total: Duration,
+        zero: Instant,
+    ) -> Self {
+        let deadline = zero + total;
+        let first = deadline.min(Instant::now() + idle);
+        Self {
+            stopped: Some(Box::pin(async move {
+                // Nobody can stop a run whose sender is gone.
+                if stop.wait_for(|stop| *stop).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            })),
+            limits: Some(TimeLimits {
+                idle,
+                deadline,
+                sleep: Box::pin(tokio::time::sleep_until(first.into())),
+            }),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, last_sign_of_life: Instant) -> Poll<Ended> {
+        if let Some(stopped) = &mut self.stopped
+            && stopped.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Ended::Stopped);
+        }
+        match &mut self.limits {
+            Some(limits) => limits.poll(cx, last_sign_of_life).map(Ended::TimedOut),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl TimeLimits {
+    /// The timer is moved only when it rings, not at every arrival.
+    fn poll(&mut self, cx: &mut Context<'_>, last_sign_of_life: Instant) -> Poll<FailureClass> {
+        while self.sleep.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            let idle_end = last_sign_of_life + self.idle;
+            if now >= self.deadline {
+                return Poll::Ready(FailureClass::DeadlineExceeded);
+            }
+            if now >= idle_end {
+                return Poll::Ready(FailureClass::IdleTimeout);
+            }
+            self.sleep.as_mut().reset(self.deadline.min(idle_end).into());
+        }
+        Poll::Pending
+    }
+}
+
+/// Gives the connection of an ended response back to the pool. What is left of the body is read
+/// first: at once where it has arrived, else in the background for a short time.
+pub(crate) fn release(mut exchange: Exchange, pool: &Arc<Pool>) {
+    let mut left = DRAIN_BYTES;
+    let mut cx = Context::from_waker(Waker::noop());
+    loop {
+        match exchange.poll_step(&mut cx) {
+            Poll::Pending => break,
+            Poll::Ready(Step::Bytes(bytes)) if bytes.len() <= left => left -= bytes.len(),
+            Poll::Ready(Step::End(End::Clean)) => {
+                if let Some(connection) = exchange.into_idle() {
+                    pool.put(connection);
+                }
+                return;
+            }
+            Poll::Ready(_) => return,
+        }
+    }
+    let pool = Arc::clone(pool);
+    tokio::spawn(async move {
+        let drained = tokio::time::timeout(DRAIN_TIME, drain(&mut exchange, left)).await;
+        if drained == Ok(true)
+            && let Some(connection) = exchange.into_idle()
+        {
+            pool.put(connection);
+        }
+    });
+}
+
+/// Reads to the end of the body; false when it is too long or broken.
+async fn drain(exchange: &mut Exchange, mut left: usize) -> bool {
+    loop {
+        match poll_fn(|cx| exchange.poll_step(cx)).await {
+            Step::Bytes(bytes) if bytes.len() <= left => left -= bytes.len(),
+            Step::End(End::Clean) => return true,
+            _ => return false,
+        }
+    }
+}

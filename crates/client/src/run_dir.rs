@@ -1,0 +1,119 @@
+//! A run's directory: made before its first request, never renamed, never overwritten.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use streamgauge_schema::{CanonicalError, Digest, Layout, Plan, Timestamp, file_bytes};
+
+/// A directory or file of a run that cannot be made or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunDirError {
+    /// The file system refuses.
+    #[error("{action} {path}: {source}")]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The plan cannot be written.
+    #[error("the plan has no canonical bytes: {0}")]
+    Plan(#[from] CanonicalError),
+}
+
+/// The directory of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir(PathBuf);
+
+impl RunDir {
+    /// Makes `<parent>/<name>-<start>-<first 4 digits of the plan's digest>` and writes the plan
+    /// into it.
+    ///
+    /// # Errors
+    /// When the directory exists or cannot be made.
+    pub fn create(parent: &Path, plan: &Plan, start: Timestamp) -> Result<Self, RunDirError> {
+        let digest = Digest::of_value(plan)?;
+        let io_error = |path: &Path| {
+            let path = path.to_owned();
+            move |source| RunDirError::Io { action: "cannot make", path, source }
+        };
+        fs::create_dir_all(parent).map_err(io_error(parent))?;
+        let name = format!("{}-{}-{}", plan.name, start.compact(), digest.prefix(4));
+        let path = parent.join(name);
+        DirBuilder::new().mode(0o755).create(&path).map_err(io_error(&path))?;
+        let dir = Self(path);
+        write_new(&dir.plan(), &file_bytes(plan, Layout::Sorted)?, 0o600)?;
+        Ok(dir)
+    }
+
+    /// An existing directory.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// `plan.json`.
+    #[must_use]
+    pub fn plan(&self) -> PathBuf {
+        self.0.join("plan.json")
+    }
+
+    /// `observations.jsonl`.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.0.join("observations.jsonl")
+    }
+
+    /// `record.json`.
+    #[must_use]
+    pub fn record(&self) -> PathBuf {
+        self.0.join("record.json")
+    }
+}
+
+/// Writes a file that must not exist: under a temporary name, forced to the disk, then linked into
+/// place, so that a file of this name is always whole.
+///
+/// # Errors
+/// When the file exists or cannot be written.
+pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), RunDirError> {
+    let io_error = |source| RunDirError::Io { action: "cannot write", path: path.into(), source };
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.part", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let written = (|| {
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::hard_link(&temporary, path)?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    })();
+    // Nothing but the temporary name is lost when this fails.
+    let _ = fs::remove_file(&temporary);
+    written.map_err(io_error)
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// When it is missing or cannot be read.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, RunDirError> {
+    fs::read(path).map_err(|source| RunDirError::Io {
+        action: "cannot read",
+        path: path.into(),
+        source,
+    })
+}

@@ -1,0 +1,69 @@
+//! What all requests of a run have in common: path and headers.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
+use hyper::http::uri::{InvalidUri, PathAndQuery};
+use hyper::{Method, Request, Uri};
+
+use crate::access::Headers;
+use crate::endpoint::Endpoint;
+
+/// Name of the header by which a server's account can be joined with ours.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The path and the headers of every request.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+impl Template {
+    /// Requests to an API's path below an endpoint.
+    ///
+    /// # Errors
+    /// When the path holds characters that HTTP does not allow.
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        api_path: &str,
+        extra: &Headers,
+    ) -> Result<Self, InvalidUri> {
+        let path: PathAndQuery = endpoint.path(api_path).parse()?;
+        let mut headers = extra.map().clone();
+        // The host was part of a parsed URL, so it is a legal value.
+        if let Ok(host) = HeaderValue::try_from(endpoint.host_header()) {
+            headers.insert(HOST, host);
+        }
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!(
+            "streamgauge/",
+            env!("CARGO_PKG_VERSION")
+        )));
+        Ok(Self { uri: Uri::from(path), headers })
+    }
+
+    /// A question without a body.
+    pub(crate) fn get(&self) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::default());
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+
+    /// A request with a JSON body and a name of its own.
+    pub(crate) fn post(&self, body: Bytes, id: &str) -> Request<Full<Bytes>> {
+        let mut request = self.get();
+        *request.method_mut() = Method::POST;
+        *request.body_mut() = Full::new(body);
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Ok(id) = HeaderValue::try_from(id) {
+            headers.entry(REQUEST_ID).or_insert(id);
+        }
+        request
+    }
+}

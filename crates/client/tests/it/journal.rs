@@ -1,0 +1,85 @@
+//! Journals on disk: whole lines, and what a cut or a forged file comes to.
+
+use std::path::Path;
+
+use streamgauge_client::{Journal, JournalError, JournalWriter};
+use streamgauge_schema::{
+    Digest, EndReason, JournalHeader, JournalLine, JournalTrailer, RequestLine, Timestamp,
+};
+
+use crate::plan::{lines, plan};
+
+async fn some_lines() -> Vec<JournalLine> {
+    // Nothing listens at port 1 of the loopback address: failed requests are lines, too.
+    let (requests, _): (Vec<RequestLine>, _) = lines(&plan("http://127.0.0.1:1", 2, 1)).await;
+    let header = JournalHeader {
+        journal_version: 1,
+        plan_sha256: Digest::of(b"plan"),
+        started_at: Timestamp::from_unix_micros(0),
+    };
+    let trailer = JournalTrailer {
+        reason: EndReason::Finished,
+        completed_at: Timestamp::from_unix_micros(1),
+        lines: 2,
+    };
+    let mut lines = vec![JournalLine::Header(header)];
+    lines.extend(requests.into_iter().map(|request| JournalLine::Request(Box::new(request))));
+    lines.push(JournalLine::Trailer(trailer));
+    lines
+}
+
+fn text_of(lines: &[JournalLine]) -> String {
+    lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect()
+}
+
+#[tokio::test]
+async fn what_is_written_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("observations.jsonl");
+    let lines = some_lines().await;
+    let mut writer = JournalWriter::create(&path).unwrap();
+    for line in &lines {
+        writer.append(line).unwrap();
+    }
+    writer.finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(String::from_utf8_lossy(&bytes), text_of(&lines));
+    let journal = Journal::parse(&bytes, &path).unwrap();
+    assert_eq!((journal.requests.len(), journal.torn_bytes), (2, 0));
+    assert!(journal.trailer.is_some());
+    assert!(matches!(JournalWriter::create(&path), Err(JournalError::Io { .. })));
+}
+
+#[tokio::test]
+async fn a_cut_journal_keeps_every_whole_line() {
+    let text = text_of(&some_lines().await);
+    let header_end = text.find('\n').unwrap() + 1;
+    for length in header_end..text.len() {
+        let journal = Journal::parse(&text.as_bytes()[..length], Path::new("j")).unwrap();
+        let whole = text[..length].matches('\n').count();
+        assert_eq!(journal.requests.len(), whole - 1);
+        assert_eq!(journal.trailer, None);
+        assert_eq!(journal.torn_bytes, length - text[..length].rfind('\n').unwrap() - 1);
+    }
+}
+
+#[tokio::test]
+async fn forged_journals_are_refused_with_their_line() {
+    let lines = some_lines().await;
+    let [header, first, second, trailer] = &lines[..] else { panic!("four lines") };
+    for (forged, expected) in [
+        (vec![first], "j, line 1: the header is missing"),
+        (vec![], "j, line 1: the header is missing"),
+        (vec![header, header], "j, line 2: a second header"),
+        (vec![header, first, first], "j, line 3: measured request 0 stands here twice"),
+        (vec![header, first, trailer], "j, line 3: 1 request lines, the trailer says 2"),
+        (vec![header, first, second, trailer, first], "j, line 5: a line after the trailer"),
+    ] {
+        let text: String =
+            forged.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();
+        let error = Journal::parse(text.as_bytes(), Path::new("j")).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    let broken = Journal::parse(b"{\"header\": 1}\n", Path::new("j")).unwrap_err();
+    assert!(broken.to_string().starts_with("j, line 1"), "{broken}");
+}

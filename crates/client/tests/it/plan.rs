@@ -1,0 +1,119 @@
+//! Plans and runs for the tests.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use streamgauge_client::{Access, RunError, run};
+use streamgauge_schema::{
+    CacheState, Deployment, Dialect, Digest, EvidenceMode, Identifier, Instrumentation,
+    JournalLine, JournalTrailer, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource,
+    PublicText, Request, RequestLine, RequestSettings, Stage, Target, TokenAccounting, Workload,
+};
+use tokio::sync::watch;
+
+/// A plan of so many requests, so many at once.
+pub(crate) fn plan(base_url: &str, requests: u64, concurrency: u64) -> Plan {
+    let name = Identifier::new("test").unwrap();
+    let text = |text: &str| PublicText::new(text).unwrap();
+    Plan {
+        plan_version: 1,
+        name: name.clone(),
+        instrument_version: "0".to_owned(),
+        target: Target {
+            base_url: base_url.to_owned(),
+            dialect: Dialect::OpenaiChat,
+            endpoint_path: "/v1/chat/completions".to_owned(),
+            model: "sim-model".to_owned(),
+            expect_model: "sim-model".to_owned(),
+            private_ca: false,
+        },
+        request: RequestSettings {
+            max_tokens: 4,
+            ignore_eos: false,
+            temperature: None,
+            seed: None,
+            header_names: Vec::new(),
+            extra_body: BTreeMap::new(),
+        },
+        workload: Workload {
+            source: PromptSource::Synthetic { words: 20, seed: 0 },
+            target_input_tokens: None,
+            suite_version: name.clone(),
+            suite_sha256: Digest::of(b""),
+            dataset_sha256: Digest::of(b""),
+            repeated_prompts: 0,
+        },
+        load: Load {
+            cell: name.clone(),
+            shape: LoadShape::ClosedLoop { concurrency },
+            requests,
+            warmup: 0,
+        },
+        limits: Limits { connect_timeout_ms: 5_000, idle_timeout_ms: 5_000, timeout_ms: 30_000 },
+        max_failure_ratio: 0.0,
+        instrument: Instrumentation { kernel_stamps: KernelStamps::Off, resend: true },
+        deployment: Deployment {
+            id: name,
+            model: text("sim-model"),
+            profile: text("test"),
+            concurrency: None,
+            context_limit: None,
+            hardware: None,
+            node_count: None,
+            quantization: None,
+            revision: None,
+            runtime: None,
+            runtime_version: None,
+            source_url: None,
+            variant: None,
+            weights_verified: None,
+        },
+        image: None,
+        evidence_mode: EvidenceMode::Simulated,
+        cache_state: CacheState::Unknown,
+        token_accounting: TokenAccounting::Unknown,
+        conditions: Vec::new(),
+    }
+}
+
+/// A small request with usage; `extra` is added to the body, as `,"member":value`.
+pub(crate) fn request(stage: Stage, index: u64, extra: &str) -> Request {
+    let body = format!(
+        r#"{{"model":"sim-model","stream":true,"stream_options":{{"include_usage":true}},"max_tokens":4,"messages":[{{"role":"user","content":"{stage} {index}"}}]{extra}}}"#
+    );
+    Request {
+        index,
+        prompt_sha256: Digest::of(body.as_bytes()),
+        dataset_id: None,
+        body: body.into_bytes(),
+    }
+}
+
+/// A receiver that never turns true.
+pub(crate) fn never_stopped() -> watch::Receiver<bool> {
+    watch::channel(false).1
+}
+
+/// Carries out a plan and returns its request lines, by index, and its trailer.
+pub(crate) async fn lines(plan: &Plan) -> (Vec<RequestLine>, JournalTrailer) {
+    lines_with(plan, &Access::default(), |stage, index| request(stage, index, "")).await
+}
+
+/// As [`lines`], with access and requests of one's own.
+pub(crate) async fn lines_with(
+    plan: &Plan,
+    access: &Access,
+    request_of: impl Fn(Stage, u64) -> Request,
+) -> (Vec<RequestLine>, JournalTrailer) {
+    let mut lines = Vec::new();
+    let sink = |line| {
+        if let JournalLine::Request(line) = line {
+            lines.push(*line);
+        }
+        Ok(())
+    };
+    let trailer: Result<JournalTrailer, RunError<Infallible>> =
+        run(plan, access, request_of, sink, never_stopped()).await;
+    lines.sort_by_key(|line| (line.stage, line.index));
+    (lines, trailer.unwrap())
+}
