@@ -1,2 +1,32 @@
-//! The `streamgauge` command.
-fn main() {}
+//! The `streamgauge` command: arguments, composition of the layers, exit codes.
+
+mod args;
+mod commands;
+mod console;
+mod deployment;
+mod exit;
+mod input;
+mod measure;
+mod planning;
+mod progress;
+mod rebuild;
+mod show;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Cli;
+
+fn main() -> ExitCode {
+    let outcome = commands::run(Cli::parse());
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) if console::is_closed_pipe(&error) => exit::Exit::Done.into(),
+        Err(error) => {
+            console::complain(&error);
+            exit::Exit::of_error(&error).into()
+        }
+    }
+}

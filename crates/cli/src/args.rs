@@ -1,0 +1,56 @@
+//! The command line.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{
+    compare::CompareArgs, demo::DemoArgs, record::RecordArgs, run::RunArgs, schema::SchemaArgs,
+    sim::SimArgs, verify::VerifyArgs,
+};
+
+/// Measures a streaming language-model server, and decides on the evidence whether a build of it
+/// may ship.
+#[derive(Debug, Parser)]
+#[command(name = "streamgauge", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done, and every judged gate passed
+  1    a gate failed, or a record did not verify
+  2    bad arguments, unreadable or malformed input, differing conditions
+  3    inconclusive, not evaluated or ineligible
+  4    the server was unreachable, or nothing succeeded
+  130  interrupted; what had finished is saved";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure two simulated builds and compare them, to see how it all looks
+    Demo(DemoArgs),
+    /// Measure one deployment: one cell, or one for each concurrency
+    Run(Box<RunArgs>),
+    /// Hold a candidate's runs against a baseline's
+    Compare(CompareArgs),
+    /// Recompute and check records, comparisons and run directories
+    Verify(VerifyArgs),
+    /// Build the record of a run directory from its plan and journal
+    Record(RecordArgs),
+    /// Serve a simulated model with known timing
+    Sim(SimArgs),
+    /// Print the JSON Schema of a document
+    Schema(SchemaArgs),
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Exactly one JSON document
+    Json,
+    /// Markdown, for a pull request
+    Markdown,
+    /// A table for a terminal
+    #[default]
+    Table,
+}

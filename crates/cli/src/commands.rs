@@ -1,0 +1,30 @@
+//! The commands, one file each.
+
+pub(crate) mod compare;
+pub(crate) mod demo;
+pub(crate) mod record;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod sim;
+pub(crate) mod verify;
+
+use crate::args::{Cli, Command};
+use crate::exit::Exit;
+
+/// Runs the command that was given.
+pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
+    match cli.command {
+        Command::Compare(args) => compare::compare(&args),
+        Command::Demo(args) => on_runtime(demo::demo(&args)),
+        Command::Record(args) => record::record(&args),
+        Command::Run(args) => on_runtime(run::run(&args)),
+        Command::Schema(args) => schema::schema(&args),
+        Command::Sim(args) => on_runtime(sim::sim(&args)),
+        Command::Verify(args) => verify::verify(&args),
+    }
+}
+
+/// One thread drives all connections, so that no stamp waits for another thread.
+fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}

@@ -1,0 +1,218 @@
+//! `streamgauge run`: measures one deployment, one cell for each concurrency.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use streamgauge_schema::{Dialect, Identifier, KernelStamps, digest_bytes};
+use streamgauge_sim::{SimConfig, spawn_thread};
+
+use crate::args::Format;
+use crate::console;
+use crate::exit::Exit;
+use crate::measure::{Measured, measure};
+use crate::planning::{Cell, meet, plan};
+use crate::show;
+use crate::signals::stop_on_signal;
+
+/// Arguments of `run`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  streamgauge run --simulate
+  streamgauge run --base-url http://127.0.0.1:8000 --concurrency 1,8,32 --requests 200
+  streamgauge run --base-url https://host/v1 --dataset prompts.jsonl --ignore-eos --name build-7")]
+pub(crate) struct RunArgs {
+    /// Address of the server, with or without /v1
+    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", conflicts_with = "simulate")]
+    #[arg(required_unless_present = "simulate", help_heading = "Server")]
+    pub(crate) base_url: Option<String>,
+    /// Measure a simulated server that is started for this run
+    #[arg(long, help_heading = "Server")]
+    pub(crate) simulate: bool,
+    /// API to speak
+    #[arg(long, default_value_t = Dialect::OpenaiChat, help_heading = "Server")]
+    pub(crate) api: Dialect,
+    /// Path of the API below the address
+    #[arg(long, value_name = "PATH", default_value = "/v1/chat/completions")]
+    #[arg(help_heading = "Server")]
+    pub(crate) endpoint_path: String,
+    /// Model to ask for [default: the only one that the server lists]
+    #[arg(long, value_name = "NAME", help_heading = "Server")]
+    pub(crate) model: Option<String>,
+    /// Model that must answer [default: the one asked for]
+    #[arg(long, value_name = "NAME", help_heading = "Server")]
+    pub(crate) expect_model: Option<String>,
+    /// Environment variable that holds the API key
+    #[arg(long, value_name = "VARIABLE", default_value = "OPENAI_API_KEY")]
+    #[arg(help_heading = "Server")]
+    pub(crate) api_key_env: String,
+    /// Header to send, "Name: value"; may be given again
+    #[arg(long, value_name = "HEADER", help_heading = "Server")]
+    pub(crate) header: Vec<String>,
+    /// Certificate authorities to trust instead of the platform's, in PEM
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    pub(crate) ca_file: Option<PathBuf>,
+
+    /// Prompts: one JSON object a line, {"id", "prompt" | "messages", "max_tokens"?, "expect"?}
+    #[arg(long, value_name = "FILE", help_heading = "Prompts")]
+    pub(crate) dataset: Option<PathBuf>,
+    /// Put a line of its own before each prompt, so that no two are equal
+    #[arg(long, requires = "dataset", help_heading = "Prompts")]
+    pub(crate) nonce: bool,
+    /// Use the dataset again from its first line when it is too short
+    #[arg(long, requires = "dataset", conflicts_with = "nonce", help_heading = "Prompts")]
+    pub(crate) repeat: bool,
+    /// Rough length of a synthetic prompt: four tokens are taken for three words
+    #[arg(long, value_name = "TOKENS", default_value_t = 512, conflicts_with = "dataset")]
+    #[arg(help_heading = "Prompts")]
+    pub(crate) input_tokens: u64,
+    /// Seed of the synthetic prompts
+    #[arg(long, value_name = "SEED", default_value_t = 0, conflicts_with = "dataset")]
+    #[arg(help_heading = "Prompts")]
+    pub(crate) prompt_seed: u64,
+
+    /// Tokens after which an answer stops
+    #[arg(long, value_name = "TOKENS", default_value_t = 128, help_heading = "Answers")]
+    pub(crate) output_tokens: u64,
+    /// Ask the server to go on after an end token
+    #[arg(long, help_heading = "Answers")]
+    pub(crate) ignore_eos: bool,
+    /// Sampling temperature
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.0, help_heading = "Answers")]
+    pub(crate) temperature: f64,
+    /// Sampling seed to send
+    #[arg(long, value_name = "SEED", help_heading = "Answers")]
+    pub(crate) seed: Option<u64>,
+    /// JSON object whose members are added to every request body
+    #[arg(long, value_name = "JSON", help_heading = "Answers")]
+    pub(crate) extra_body: Option<String>,
+
+    /// Measured requests in each cell
+    #[arg(long, value_name = "COUNT", default_value_t = 64, help_heading = "Load")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) requests: u64,
+    /// Requests under way at once; several make one cell each
+    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', default_value = "1")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "Load")]
+    pub(crate) concurrency: Vec<u64>,
+    /// Requests sent before each cell and left out of its figures
+    #[arg(long, value_name = "COUNT", default_value_t = 0, help_heading = "Load")]
+    pub(crate) warmup: u64,
+    /// Name of the cell, by which runs are compared [default: its load, such as c8]
+    #[arg(long, value_name = "NAME", value_parser = parse_identifier, help_heading = "Load")]
+    pub(crate) cell: Option<Identifier>,
+
+    /// Longest time for a whole request, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, help_heading = "Limits")]
+    pub(crate) timeout: f64,
+    /// Longest silence of the server within a request, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, help_heading = "Limits")]
+    pub(crate) idle_timeout: f64,
+    /// Longest time to make a connection, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, help_heading = "Limits")]
+    pub(crate) connect_timeout: f64,
+    /// Share of requests that may fail before the figures stop being eligible
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0, help_heading = "Limits")]
+    pub(crate) max_failure_ratio: f64,
+    /// Do not send a request again when a reused connection turns out closed
+    #[arg(long, help_heading = "Limits")]
+    pub(crate) no_resend: bool,
+
+    /// Connections that carry the kernel's receive stamps: all, sampled or off
+    #[arg(long, value_name = "WHICH", default_value_t = KernelStamps::Sampled)]
+    #[arg(help_heading = "Instrument")]
+    pub(crate) kernel_stamps: KernelStamps,
+
+    /// Name of the run [default: the deployment's]
+    #[arg(long, value_name = "NAME", value_parser = parse_identifier, help_heading = "Output")]
+    pub(crate) name: Option<Identifier>,
+    /// What is being measured, in TOML or JSON: image, hardware, runtime, …
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) deployment: Option<PathBuf>,
+    /// Folder in which run directories are made
+    #[arg(long, value_name = "FOLDER", default_value = "runs", help_heading = "Output")]
+    pub(crate) out: PathBuf,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Print the resolved plan and the first request's body, and send nothing but the question
+    /// for models
+    #[arg(long, help_heading = "Output")]
+    pub(crate) dry_run: bool,
+}
+
+fn parse_identifier(text: &str) -> Result<Identifier, String> {
+    Identifier::new(text).ok_or_else(|| {
+        "a name is letters, digits, '.', '_' and '-', beginning with a letter or digit".to_owned()
+    })
+}
+
+/// Runs the command.
+pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    if args.cell.is_some() && args.concurrency.len() > 1 {
+        bail!("--cell names one cell, and --concurrency asks for {}", args.concurrency.len());
+    }
+    let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let simulated =
+        args.simulate.then(|| spawn_thread(SimConfig::default(), any_port)).transpose()?;
+    let base_url = match (&simulated, &args.base_url) {
+        (Some(server), _) => format!("http://{}", server.addr()),
+        (None, Some(url)) => url.clone(),
+        (None, None) => bail!("no server: give --base-url or --simulate"),
+    };
+    let server = meet(args, &base_url).await?;
+    let cells: Vec<Cell> = args
+        .concurrency
+        .iter()
+        .map(|&concurrency| plan(args, &server, concurrency))
+        .collect::<Result<_, _>>()?;
+    if args.dry_run {
+        return dry_run(&cells);
+    }
+    let stop = stop_on_signal()?;
+    let mut exit = Exit::Done;
+    let mut measured = Vec::new();
+    for cell in &cells {
+        let result = measure(cell, &server.access, &args.out, stop.clone()).await?;
+        exit = exit.max(result.exit());
+        if args.format != Format::Json {
+            console::result(&show::run(&result, args.format))?;
+        }
+        measured.push(result);
+        if *stop.borrow() {
+            break;
+        }
+    }
+    if args.format == Format::Json {
+        console::result(&as_json(&measured)?)?;
+    }
+    Ok(exit)
+}
+
+/// One record, or a list of them where several cells were measured.
+fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
+    let bytes = match measured {
+        [only] => digest_bytes(&only.record)?,
+        several => digest_bytes(&several.iter().map(|cell| &cell.record).collect::<Vec<_>>())?,
+    };
+    for cell in measured {
+        console::remark(&cell.dir.record().display().to_string());
+    }
+    String::from_utf8(bytes).context("canonical bytes are ASCII")
+}
+
+fn dry_run(cells: &[Cell]) -> anyhow::Result<Exit> {
+    for cell in cells {
+        let plan = String::from_utf8(digest_bytes(&cell.plan)?).context("the plan is ASCII")?;
+        let first = cell.requests.request(streamgauge_schema::Stage::Measured, 0);
+        console::remark(&format!(
+            "first request to {}:\n{}",
+            cell.plan.target.base_url,
+            String::from_utf8_lossy(&first.body)
+        ));
+        console::result(&plan)?;
+    }
+    Ok(Exit::Done)
+}

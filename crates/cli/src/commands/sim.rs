@@ -1,0 +1,105 @@
+//! `streamgauge sim`: serves a simulated model with known timing.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use streamgauge_sim::{FaultKind, FaultRule, Jitter, Sim, SimConfig};
+
+use crate::console;
+use crate::exit::Exit;
+use crate::signals::stop_on_signal;
+
+/// Arguments of `sim`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The server keeps an account of each request at /sim/account: when it was received and when its
+first and last event were written, by the machine's monotonic clock.
+
+Examples:
+  streamgauge sim --listen 127.0.0.1:8000 --ttft-ms 200 --interval-ms 10
+  streamgauge sim --fault 10=status:503 --fault 25=reset:4")]
+pub(crate) struct SimArgs {
+    /// Address to listen at; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
+    listen: SocketAddr,
+    /// Name of the model
+    #[arg(long, value_name = "NAME", default_value = "sim-model")]
+    model: String,
+    /// From a request to its first output, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 50.0)]
+    ttft_ms: f64,
+    /// From one event to the next, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10.0)]
+    interval_ms: f64,
+    /// Added to the time to first output for each word of the prompt, in microseconds
+    #[arg(long, value_name = "US", default_value_t = 0)]
+    prefill_us_per_word: u64,
+    /// Tokens in each event
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    tokens_per_event: u32,
+    /// Tokens of an answer when a request does not limit them
+    #[arg(long, value_name = "COUNT", default_value_t = 128)]
+    answer_tokens: u32,
+    /// Share of an answer's tokens that is reasoning
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0)]
+    reasoning_ratio: f64,
+    /// Spread of the timing: standard deviation of the logarithm
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.0)]
+    jitter: f64,
+    /// Seed of answers and jitter
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+    /// Close the connection after each stream although it was promised to stay
+    #[arg(long)]
+    close_after_stream: bool,
+    /// Let every Nth request fail: N=status:503, N=reset:4, N=stall:4, N=close:4, N=end:4
+    #[arg(long, value_name = "N=FAULT")]
+    fault: Vec<String>,
+}
+
+/// Serves until it is stopped.
+pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
+    let mut stop = stop_on_signal()?;
+    let config = SimConfig {
+        answer_tokens: args.answer_tokens,
+        close_after_stream: args.close_after_stream,
+        faults: args.fault.iter().map(|text| fault_rule(text)).collect::<Result<_, _>>()?,
+        interval: millis("--interval-ms", args.interval_ms)?,
+        jitter: if args.jitter == 0.0 {
+            Jitter::None
+        } else {
+            Jitter::LogNormal { sigma: args.jitter }
+        },
+        model: args.model.clone(),
+        prefill_per_word: Duration::from_micros(args.prefill_us_per_word),
+        reasoning_ratio: args.reasoning_ratio,
+        seed: args.seed,
+        tokens_per_event: args.tokens_per_event,
+        ttft: millis("--ttft-ms", args.ttft_ms)?,
+        ..SimConfig::default()
+    };
+    let server = Sim::start(config, args.listen).await?;
+    console::result(&format!("http://{}", server.addr()))?;
+    // The sender lives as long as the process.
+    let _ = stop.wait_for(|stop| *stop).await;
+    server.shutdown().await;
+    Ok(Exit::Done)
+}
+
+fn millis(flag: &str, value: f64) -> anyhow::Result<Duration> {
+    if !(0.0..=3.6e6).contains(&value) {
+        bail!("{flag} {value} is not within 0 to 3,600,000 ms");
+    }
+    Ok(Duration::from_secs_f64(value / 1000.0))
+}
+
+fn fault_rule(text: &str) -> anyhow::Result<FaultRule> {
+    let (every, kind) = text
+        .split_once('=')
+        .with_context(|| format!("--fault {text:?} is not N=FAULT, such as 10=status:503"))?;
+    let every = every.parse().with_context(|| format!("--fault {text:?}: N is no number"))?;
+    let kind: FaultKind = kind.parse().with_context(|| format!("--fault {text:?}"))?;
+    Ok(FaultRule { every, kind })
+}

@@ -1,0 +1,198 @@
+//! `streamgauge verify`: recomputes and checks records, comparisons and run directories.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use streamgauge_client::{RunDir, read_file};
+use streamgauge_metrics::{unproven, verify as check};
+use streamgauge_schema::{Document, Position, ReadError};
+
+use crate::args::Format;
+use crate::console;
+use crate::exit::Exit;
+use crate::rebuild::{first_difference, rebuild};
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Records, comparisons or run directories
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// List the members that no rule covers
+    #[arg(long)]
+    explain: bool,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What was found in one document.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    path: String,
+    holds: bool,
+    rules: usize,
+    broken: Vec<Broken>,
+    notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unproven: Option<Vec<String>>,
+    /// What members that no rule covers are called for this kind of document.
+    #[serde(skip)]
+    unproven_means: &'static str,
+}
+
+/// A rule that does not hold.
+#[derive(Debug, Serialize)]
+struct Broken {
+    rule: String,
+    statement: String,
+    members: Vec<Member>,
+}
+
+/// A member that takes part in a broken rule.
+#[derive(Debug, Serialize)]
+struct Member {
+    path: String,
+    line: Option<usize>,
+    column: Option<usize>,
+}
+
+/// Checks every path.
+pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Done;
+    let mut reports = Vec::new();
+    for path in &args.paths {
+        match check_path(path, args.explain) {
+            Ok(report) => {
+                exit = exit.max(if report.holds { Exit::Done } else { Exit::GateFailed });
+                reports.push(report);
+            }
+            // The other paths are still worth a look.
+            Err(error) => {
+                exit = Exit::BadInput;
+                console::complain(&error);
+            }
+        }
+    }
+    let text = match args.format {
+        Format::Json => serde_json::to_string_pretty(&reports)?,
+        Format::Markdown | Format::Table => reports.iter().map(shown).collect(),
+    };
+    console::result(&text)?;
+    Ok(exit)
+}
+
+fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
+    if !path.is_dir() {
+        return check_document(path, &read_file(path)?, explain);
+    }
+    let dir = RunDir::at(path);
+    let written = read_file(&dir.record())?;
+    let mut report = check_document(&dir.record(), &written, explain)?;
+    report.rules += 1;
+    if let Some(difference) = first_difference(&written, &rebuild(&dir)?.bytes) {
+        report.holds = false;
+        report.broken.push(Broken {
+            rule: "record-is-what-the-journal-gives".to_owned(),
+            statement: difference,
+            members: Vec::new(),
+        });
+    }
+    Ok(report)
+}
+
+fn check_document(path: &Path, bytes: &[u8], explain: bool) -> anyhow::Result<Report> {
+    let shown = path.display().to_string();
+    let document = match Document::read(bytes) {
+        Ok(document) => document,
+        Err(ReadError::Shape { path: member, position, message }) => {
+            let member = Member {
+                path: member.to_string(),
+                line: Some(position.line),
+                column: Some(position.column),
+            };
+            let broken =
+                Broken { rule: "shape".to_owned(), statement: message, members: vec![member] };
+            return Ok(Report { path: shown, broken: vec![broken], ..Report::default() });
+        }
+        Err(error) => return Err(anyhow::Error::new(error).context(shown)),
+    };
+    let text = String::from_utf8_lossy(bytes);
+    let verification = check(&document);
+    let mut broken: Vec<Broken> = verification
+        .broken()
+        .map(|finding| Broken {
+            rule: finding.rule.to_owned(),
+            statement: finding.statement.clone(),
+            members: finding
+                .members
+                .iter()
+                .map(|member| {
+                    let position = Position::of(&text, member);
+                    Member {
+                        path: member.to_string(),
+                        line: position.map(|position| position.line),
+                        column: position.map(|position| position.column),
+                    }
+                })
+                .collect(),
+        })
+        .collect();
+    if let Some(statement) = not_canonical(&document, bytes)? {
+        broken.push(Broken {
+            rule: "bytes-are-canonical".to_owned(),
+            statement,
+            members: Vec::new(),
+        });
+    }
+    Ok(Report {
+        path: shown,
+        holds: broken.is_empty(),
+        rules: verification.findings.len() + 1,
+        broken,
+        notes: verification
+            .notes
+            .iter()
+            .map(|note| format!("{}: {:?} is a word of another version", note.member, note.word))
+            .collect(),
+        unproven: explain.then(|| unproven(&document).iter().map(ToString::to_string).collect()),
+        unproven_means: match document {
+            Document::Comparison(_) => "unproven: a change of these would go unnoticed",
+            Document::Run(_) => "covered by the digest in run_id alone",
+        },
+    })
+}
+
+fn not_canonical(document: &Document, bytes: &[u8]) -> anyhow::Result<Option<String>> {
+    let canonical = document.file_bytes_like(bytes)?;
+    Ok(first_difference(bytes, &canonical)
+        .map(|difference| difference.replace("plan and journal give", "the canonical bytes have")))
+}
+
+fn shown(report: &Report) -> String {
+    let mut out = String::new();
+    let verdict = if report.holds { "holds" } else { "DOES NOT HOLD" };
+    let _ = writeln!(out, "{}: {verdict} ({} rules)", report.path, report.rules);
+    for broken in &report.broken {
+        let _ = writeln!(out, "  {}: {}", broken.rule, broken.statement);
+        for member in &broken.members {
+            let place = match (member.line, member.column) {
+                (Some(line), Some(column)) => format!(" (line {line} column {column})"),
+                _ => String::new(),
+            };
+            let _ = writeln!(out, "    {}{place}", member.path);
+        }
+    }
+    for note in &report.notes {
+        let _ = writeln!(out, "  note: {note}");
+    }
+    if let Some(members) = &report.unproven {
+        let _ = writeln!(out, "  {} ({}):", report.unproven_means, members.len());
+        for member in members {
+            let _ = writeln!(out, "    {member}");
+        }
+    }
+    out
+}

@@ -1,0 +1,99 @@
+//! One cell measured: a run directory with plan, journal and record.
+
+use std::path::Path;
+
+use streamgauge_client::{
+    Access, JournalError, JournalWriter, RunClock, RunDir, RunError, run, write_new,
+};
+use streamgauge_schema::{EndReason, JournalLine, RunRecordV2};
+use tokio::sync::watch;
+
+use crate::exit::{Exit, Unreachable};
+use crate::planning::Cell;
+use crate::progress::Progress;
+use crate::rebuild::rebuild;
+
+/// A measured cell.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) dir: RunDir,
+    pub(crate) record: RunRecordV2,
+    pub(crate) failures: Vec<FailureGroup>,
+    interrupted: bool,
+}
+
+/// Requests that failed in the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FailureGroup {
+    pub(crate) class: String,
+    pub(crate) count: u64,
+    pub(crate) example: String,
+}
+
+/// Measures a cell into a new directory below `out`.
+pub(crate) async fn measure(
+    cell: &Cell,
+    access: &Access,
+    out: &Path,
+    stop: watch::Receiver<bool>,
+) -> anyhow::Result<Measured> {
+    let dir = RunDir::create(out, &cell.plan, RunClock::start().started_at())?;
+    let mut journal = JournalWriter::create(&dir.journal())?;
+    let mut progress = Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests);
+    let mut failures = Vec::new();
+    let sink = |line: JournalLine| {
+        journal.append(&line)?;
+        if let JournalLine::Request(line) = &line {
+            progress.note(line);
+            if let Some(failure) = &line.failure {
+                group(&mut failures, failure.class.as_str(), &failure.message);
+            }
+        }
+        Ok::<(), JournalError>(())
+    };
+    let trailer =
+        run(&cell.plan, access, |stage, index| cell.requests.request(stage, index), sink, stop)
+            .await;
+    progress.finish();
+    let trailer = match trailer {
+        Ok(trailer) => trailer,
+        Err(error @ RunError::Resolve { .. }) => return Err(Unreachable(error.to_string()).into()),
+        Err(error) => return Err(error.into()),
+    };
+    journal.finish()?;
+    let rebuilt = rebuild(&dir)?;
+    write_new(&dir.record(), &rebuilt.bytes, 0o644)?;
+    Ok(Measured {
+        dir,
+        record: rebuilt.record,
+        failures,
+        interrupted: trailer.reason == EndReason::Interrupted,
+    })
+}
+
+fn group(groups: &mut Vec<FailureGroup>, class: &str, message: &str) {
+    match groups.iter_mut().find(|group| group.class == class) {
+        Some(group) => group.count += 1,
+        None => groups.push(FailureGroup {
+            class: class.to_owned(),
+            count: 1,
+            example: message.to_owned(),
+        }),
+    }
+}
+
+impl Measured {
+    /// The exit code that this cell deserves by itself.
+    pub(crate) fn exit(&self) -> Exit {
+        let load = &self.record.load;
+        if self.interrupted {
+            Exit::Interrupted
+        } else if load.succeeded == 0 {
+            Exit::Unreachable
+        } else if load.performance_eligible {
+            Exit::Done
+        } else {
+            Exit::Inconclusive
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! From arguments to a plan: everything is resolved before the first request.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use streamgauge_client::{Access, Endpoint, Headers, Model, Trust, bounded, list_models};
+use streamgauge_schema::{
+    EvidenceMode, FailureClass, Identifier, Instrumentation, Json, Limits, Load, LoadShape, Plan,
+    RequestSettings, Target,
+};
+use streamgauge_workload::{
+    Dataset, Prompts, Requests, RequestsSpec, Reuse, SyntheticPrompts, cell_name,
+};
+
+use crate::commands::run::RunArgs;
+use crate::console;
+use crate::deployment::{DeploymentFile, identifier_like};
+use crate::exit::Unreachable;
+use crate::input::read_bytes;
+
+/// Version of the plan that is written.
+const PLAN_VERSION: u32 = 1;
+/// English words have about four tokens for three words in common tokenizers.
+const WORDS_PER_FOUR_TOKENS: u64 = 3;
+/// How the simulated server signs its model.
+const SIMULATED_OWNER: &str = "sim";
+
+/// One cell, ready to be measured.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) plan: Plan,
+    pub(crate) requests: Requests,
+}
+
+/// The server under measurement.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) access: Access,
+    pub(crate) model: String,
+    simulated: bool,
+}
+
+/// Builds the access to a server from the arguments. Keys come from the environment and headers;
+/// they go into no plan.
+pub(crate) fn access(args: &RunArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
+    let mut headers = Headers::default();
+    for line in &args.header {
+        headers.add(line).context("--header")?;
+    }
+    if let Ok(key) = std::env::var(&args.api_key_env)
+        && !key.is_empty()
+        && !args.simulate
+    {
+        headers.add_api_key(&key).with_context(|| format!("the key in {}", args.api_key_env))?;
+    }
+    if !headers.is_empty() && !endpoint.is_tls() && !endpoint.is_loopback() {
+        console::remark(&format!(
+            "warning: {} goes over plain http to {}",
+            headers.names().join(", "),
+            endpoint.host()
+        ));
+    }
+    let trust = match (&args.ca_file, endpoint.is_tls()) {
+        (Some(file), true) => Some(Trust::file(file)?),
+        (None, true) => Some(Trust::platform()?),
+        (Some(_), false) => bail!("--ca-file needs an https address"),
+        (None, false) => None,
+    };
+    Ok(Access { headers, trust })
+}
+
+/// Finds out which model answers, and whether it is a simulated one.
+pub(crate) async fn meet(args: &RunArgs, base_url: &str) -> anyhow::Result<Server> {
+    let endpoint = Endpoint::parse(base_url)?;
+    let access = access(args, &endpoint)?;
+    let timeout = Duration::from_secs_f64(args.connect_timeout) + Duration::from_secs(10);
+    let listed = match list_models(&endpoint, &access, timeout).await {
+        Ok(listed) => Some(listed),
+        // Some servers have no such list, or keep it from this key; the model was named anyway.
+        Err(error) if args.model.is_some() && answers(error.class) => None,
+        Err(error) => {
+            let hint = if answers(error.class) { "; name the model with --model" } else { "" };
+            return Err(Unreachable(format!("{endpoint}: {error}{hint}")).into());
+        }
+    };
+    let (model, simulated) = choose(args.model.as_deref(), listed.as_deref())?;
+    Ok(Server { endpoint, access, model, simulated })
+}
+
+/// Whether a server that failed in this way is there and answers.
+fn answers(class: FailureClass) -> bool {
+    matches!(class, FailureClass::HttpStatus | FailureClass::NotEventStream)
+}
+
+fn choose(asked: Option<&str>, listed: Option<&[Model]>) -> anyhow::Result<(String, bool)> {
+    let listed = listed.unwrap_or_default();
+    let simulated = |model: &Model| model.owned_by.as_deref() == Some(SIMULATED_OWNER);
+    match (asked, listed) {
+        (Some(asked), _) => {
+            let known = listed.iter().find(|model| model.id == asked);
+            if known.is_none() && !listed.is_empty() {
+                console::remark(&format!(
+                    "note: the server does not list {asked:?}; it lists {}",
+                    names(listed)
+                ));
+            }
+            Ok((asked.to_owned(), known.is_some_and(simulated)))
+        }
+        (None, [only]) => Ok((only.id.clone(), simulated(only))),
+        (None, []) => bail!("the server lists no model; name one with --model"),
+        (None, _) => bail!("the server lists {}; choose one with --model", names(listed)),
+    }
+}
+
+fn names(models: &[Model]) -> String {
+    let names: Vec<String> = models.iter().map(|model| bounded(&model.id)).collect();
+    names.join(", ")
+}
+
+/// Resolves the plan of the cell with `concurrency` clients.
+pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow::Result<Cell> {
+    let shape = LoadShape::ClosedLoop { concurrency };
+    let cell = match &args.cell {
+        Some(cell) => cell.clone(),
+        None => cell_name(&shape),
+    };
+    let settings = settings(args, server)?;
+    let (prompts, suite_version) = prompts(args)?;
+    let target_input_tokens = args.dataset.is_none().then_some(args.input_tokens);
+    let requests = Requests::new(RequestsSpec {
+        dialect: args.api,
+        model: server.model.clone(),
+        settings: settings.clone(),
+        prompts,
+        target_input_tokens,
+        suite_version,
+        requests: args.requests,
+        warmup: args.warmup,
+    })?;
+    let deployment = match &args.deployment {
+        Some(file) => DeploymentFile::read(file)?,
+        None => DeploymentFile::default(),
+    };
+    let declared = deployment.declare(&server.model, &cell)?;
+    let plan = Plan {
+        plan_version: PLAN_VERSION,
+        name: args.name.clone().unwrap_or_else(|| identifier_like(declared.deployment.id.as_str())),
+        instrument_version: env!("CARGO_PKG_VERSION").to_owned(),
+        target: Target {
+            base_url: server.endpoint.to_string(),
+            dialect: args.api,
+            endpoint_path: args.endpoint_path.clone(),
+            model: server.model.clone(),
+            expect_model: args.expect_model.clone().unwrap_or_else(|| server.model.clone()),
+            private_ca: args.ca_file.is_some(),
+        },
+        request: settings,
+        workload: requests.describe(),
+        load: Load { cell, shape, requests: args.requests, warmup: args.warmup },
+        limits: Limits {
+            connect_timeout_ms: millis("--connect-timeout", args.connect_timeout)?,
+            idle_timeout_ms: millis("--idle-timeout", args.idle_timeout)?,
+            timeout_ms: millis("--timeout", args.timeout)?,
+        },
+        max_failure_ratio: ratio("--max-failure-ratio", args.max_failure_ratio)?,
+        instrument: Instrumentation { kernel_stamps: args.kernel_stamps, resend: !args.no_resend },
+        deployment: declared.deployment,
+        image: declared.image,
+        evidence_mode: if server.simulated {
+            EvidenceMode::Simulated
+        } else {
+            EvidenceMode::ActualInference
+        },
+        cache_state: declared.cache_state,
+        token_accounting: declared.token_accounting,
+        conditions: declared.conditions,
+    };
+    Ok(Cell { plan, requests })
+}
+
+fn settings(args: &RunArgs, server: &Server) -> anyhow::Result<RequestSettings> {
+    Ok(RequestSettings {
+        max_tokens: args.output_tokens,
+        ignore_eos: args.ignore_eos,
+        temperature: Some(args.temperature),
+        seed: args.seed,
+        header_names: server.access.headers.names(),
+        extra_body: extra_body(args.extra_body.as_deref())?,
+    })
+}
+
+fn extra_body(text: Option<&str>) -> anyhow::Result<BTreeMap<String, Json>> {
+    let Some(text) = text else { return Ok(BTreeMap::new()) };
+    match serde_json::from_str(text).context("--extra-body is not JSON")? {
+        Json::Object(members) => Ok(members.into_iter().collect()),
+        _ => bail!("--extra-body must be a JSON object, such as '{{\"top_p\": 0.9}}'"),
+    }
+}
+
+fn prompts(args: &RunArgs) -> anyhow::Result<(Prompts, Identifier)> {
+    let Some(file) = &args.dataset else {
+        let words = (args.input_tokens * WORDS_PER_FOUR_TOKENS).div_ceil(4);
+        let prompts = SyntheticPrompts::new(words, args.prompt_seed).with_context(|| {
+            format!("--input-tokens {} stands for {words} words", args.input_tokens)
+        })?;
+        return Ok((Prompts::Synthetic(prompts), identifier_like("synthetic-words-v1")));
+    };
+    let shown = file.display().to_string();
+    let dataset = Dataset::parse(&read_bytes(file)?, &shown)?;
+    let reuse = match (args.nonce, args.repeat) {
+        (true, _) => Reuse::Nonce,
+        (false, true) => Reuse::Repeat,
+        (false, false) => Reuse::Refuse,
+    };
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    Ok((Prompts::Dataset { dataset, reuse }, identifier_like(&stem)))
+}
+
+fn millis(flag: &str, seconds: f64) -> anyhow::Result<u64> {
+    // A day is longer than any request; the bound keeps instants representable.
+    if !(0.001..=86_400.0).contains(&seconds) {
+        bail!("{flag} {seconds} is not within 0.001 to 86400 seconds");
+    }
+    Ok((seconds * 1000.0).round() as u64)
+}
+
+fn ratio(flag: &str, value: f64) -> anyhow::Result<f64> {
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        bail!("{flag} {value} is not within 0 to 1")
+    }
+}

@@ -1,0 +1,66 @@
+//! A run directory read back: its record is a function of plan, journal and nothing else.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use streamgauge_client::{Journal, RunDir, read_file};
+use streamgauge_metrics::{RunInput, build_record};
+use streamgauge_schema::{
+    Digest, Evidence, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
+};
+
+/// A run directory's plan and journal, and the record that they make.
+#[derive(Debug)]
+pub(crate) struct Rebuilt {
+    pub(crate) journal: Journal,
+    pub(crate) record: RunRecordV2,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Builds the record of a run directory. It does not look at a `record.json` that is there.
+pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
+    let plan_path = dir.plan();
+    let plan: Plan =
+        read_typed(&read_file(&plan_path)?).with_context(|| plan_path.display().to_string())?;
+    let journal_path = dir.journal();
+    let journal_bytes = read_file(&journal_path)?;
+    let journal = Journal::parse(&journal_bytes, &journal_path)?;
+    if Digest::of_value(&plan)? != journal.header.plan_sha256 {
+        bail!(
+            "{}: the journal was written for another plan ({} in its header)",
+            plan_path.display(),
+            journal.header.plan_sha256.prefix(12)
+        );
+    }
+    let record = build_record(&RunInput {
+        plan: &plan,
+        header: &journal.header,
+        requests: &journal.requests,
+        trailer: journal.trailer.as_ref(),
+        evidence: vec![evidence(&journal_path, &journal_bytes)?],
+    })?;
+    let bytes = digest_bytes(&record)?;
+    Ok(Rebuilt { journal, record, bytes })
+}
+
+fn evidence(path: &Path, bytes: &[u8]) -> anyhow::Result<Evidence> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = Identifier::new(name).context("name of a file of evidence")?;
+    Ok(Evidence { name, sha256: Digest::of(bytes), bytes: bytes.len() as u64 })
+}
+
+/// Where a written record first differs from the one that plan and journal give.
+pub(crate) fn first_difference(written: &[u8], rebuilt: &[u8]) -> Option<String> {
+    if written == rebuilt {
+        return None;
+    }
+    let [written, rebuilt] = [written, rebuilt].map(String::from_utf8_lossy);
+    let mut pairs = written.lines().zip(rebuilt.lines()).zip(1..);
+    let text = match pairs.find(|((there, here), _)| there != here) {
+        Some(((there, here), line)) => {
+            format!("line {line} reads {:?}; plan and journal give {:?}", there.trim(), here.trim())
+        }
+        None => "its end differs from what plan and journal give".to_owned(),
+    };
+    Some(text)
+}

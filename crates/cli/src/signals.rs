@@ -1,0 +1,34 @@
+//! Ctrl-C and SIGTERM: the first stops the run in good order, the second ends at once.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::console;
+use crate::exit::Exit;
+
+/// Turns true at the first signal. At the second the process ends with exit code 130.
+pub(crate) fn stop_on_signal() -> anyhow::Result<watch::Receiver<bool>> {
+    let mut signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        next(&mut signals).await;
+        console::remark("stopping; what has finished is being saved (once more to end at once)");
+        // A run that has just ended no longer listens.
+        let _ = stop.send(true);
+        next(&mut signals).await;
+        end_at_once();
+    });
+    Ok(stopped)
+}
+
+async fn next([interrupt, terminate]: &mut [Signal; 2]) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+#[expect(clippy::exit, reason = "the user asked twice; every finished line is in the journal")]
+fn end_at_once() -> ! {
+    std::process::exit(Exit::Interrupted as i32)
+}
