@@ -5,7 +5,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use streamgauge_observer::{SseDecoder, SseItem, SseLimits};
+use streamgauge_observer::{Observed, Observer, ObserverConfig, SseDecoder, SseItem, SseLimits};
+use streamgauge_schema::{Dialect, End};
 
 const LIMIT: usize = 16 << 20;
 
@@ -65,6 +66,16 @@ fn decode(stream: &Stream) -> usize {
     events
 }
 
+fn observe(stream: &Stream) -> Observed {
+    let mut observer = Observer::new(ObserverConfig::new(Dialect::OpenaiChat));
+    let mut at = Duration::ZERO;
+    for read in stream.body.chunks(stream.read_bytes) {
+        at += Duration::from_micros(20);
+        observer.feed(read, at);
+    }
+    observer.finish(End::Clean, at)
+}
+
 fn feeds(criterion: &mut Criterion) {
     for stream in streams() {
         let mut group = criterion.benchmark_group("sse_feed");
@@ -74,6 +85,10 @@ fn feeds(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("decoder", stream.name), |bencher| {
             bencher.iter(|| decode(black_box(&stream)));
+        });
+        assert!(observe(&stream).observation.succeeded(), "{}", stream.name);
+        group.bench_function(BenchmarkId::new("observer", stream.name), |bencher| {
+            bencher.iter(|| observe(black_box(&stream)));
         });
         group.finish();
     }
