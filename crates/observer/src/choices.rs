@@ -1,6 +1,5 @@
 //! What each choice of a response said.
 
-use crate::json::Text;
 use crate::think::ThinkMarks;
 
 /// Choices that are told apart; further ones are passed over.
@@ -60,11 +59,12 @@ impl Choices {
 }
 
 impl Choice {
-    /// Keeps the last finish reason as sent.
-    pub(crate) fn finish(&mut self, reason: Text<'_>) {
+    /// Keeps the last finish reason as sent. False if it is too long to be kept whole.
+    pub(crate) fn finish(&mut self, reason: &str) -> bool {
         let kept = self.finish_reason.get_or_insert_default();
         kept.clear();
-        push_within(kept, &reason.decode(), MAX_REASON_BYTES);
+        push_within(kept, reason, MAX_REASON_BYTES);
+        kept.len() == reason.len()
     }
 }
 

@@ -179,18 +179,25 @@ impl Observer {
             }
             Route::Sniffed => {
                 let before = self.body.kept.len();
-                self.keep(bytes);
+                let fits = self.body.keep(bytes);
                 match self.body.begins_like_stream() {
                     Some(true) => {
                         let body = std::mem::replace(&mut self.body, Body::new(Route::Stream, 0));
                         self.stream(&body.kept[..before]);
-                        self.stream(bytes);
+                        return self.stream(bytes);
                     }
                     Some(false) => self.body.route = Route::Document,
                     None => {}
                 }
+                if !fits {
+                    self.oversized();
+                }
             }
-            Route::Document => self.keep(bytes),
+            Route::Document => {
+                if !self.body.keep(bytes) {
+                    self.oversized();
+                }
+            }
             Route::Refused => {
                 if !self.body.keep(bytes) {
                     self.end();
@@ -208,11 +215,9 @@ impl Observer {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
-        if !self.body.keep(bytes) {
-            self.events.fail(Failure::of(FailureClass::OversizedEvent));
-            self.end();
-        }
+    fn oversized(&mut self) {
+        self.events.fail(Failure::of(FailureClass::OversizedEvent));
+        self.end();
     }
 
     fn end(&mut self) {

@@ -102,9 +102,8 @@ impl Tally {
 
     /// A choice was mentioned.
     pub(crate) fn choice(&mut self, index: u64) {
-        if self.choices.choice(index).is_none() {
-            self.anomalies.note(AnomalyKind::OverLimit, self.offset);
-        }
+        let known = self.choices.choice(index).is_some();
+        self.note_limit_unless(known);
     }
 
     /// Content of a choice; an empty text is none.
@@ -118,7 +117,7 @@ impl Tally {
                 whole &= room.keep(&mut choice.content, piece);
             }
         });
-        self.note_unless(whole);
+        self.note_limit_unless(whole);
     }
 
     /// Reasoning of a choice; an empty text is none.
@@ -127,7 +126,7 @@ impl Tally {
         self.reasoning_seen |= !text.is_empty();
         if let (Some(room), Some(choice)) = (&mut self.room, self.choices.choice(index)) {
             let whole = keep(room, &mut choice.reasoning, text);
-            self.note_unless(whole);
+            self.note_limit_unless(whole);
         }
     }
 
@@ -136,7 +135,7 @@ impl Tally {
         self.event.channels.refusal |= !text.is_empty();
         if let Some(room) = &mut self.room {
             let whole = keep(room, &mut self.refusal, text);
-            self.note_unless(whole);
+            self.note_limit_unless(whole);
         }
     }
 
@@ -147,24 +146,27 @@ impl Tally {
 
     /// A finish reason of a choice.
     pub(crate) fn finish(&mut self, index: u64, reason: Text<'_>) {
-        self.event.failed |= matches!(&*reason.decode(), "error" | "network_error");
+        let reason = reason.decode();
+        self.event.failed |= matches!(&*reason, "error" | "network_error");
         if let Some(choice) = self.choices.choice(index) {
-            choice.finish(reason);
+            let whole = choice.finish(&reason);
+            self.note_limit_unless(whole);
         }
     }
 
     /// A model name; an empty one is none.
     pub(crate) fn model(&mut self, name: Text<'_>) {
-        let name = name.decode();
-        let name = &name[..name.floor_char_boundary(MAX_MODEL_BYTES)];
+        let sent = name.decode();
+        let name = &sent[..sent.floor_char_boundary(MAX_MODEL_BYTES)];
         if name.is_empty() {
             return;
         }
+        self.note_limit_unless(name.len() == sent.len());
         if let Err(place) = self.models.binary_search_by(|known| known.as_str().cmp(name)) {
             if self.models.len() < MAX_MODELS {
                 self.models.insert(place, name.to_owned());
             } else {
-                self.anomalies.note(AnomalyKind::OverLimit, self.offset);
+                self.note_limit_unless(false);
             }
         }
     }
@@ -195,15 +197,14 @@ impl Tally {
             return;
         }
         if written.len() > MAX_TIMINGS_BYTES {
-            self.anomalies.note(AnomalyKind::OverLimit, self.offset);
-            return;
+            return self.note_limit_unless(false);
         }
         self.timings.clear();
         self.timings.push_str(written);
     }
 
-    fn note_unless(&mut self, whole: bool) {
-        if !whole {
+    fn note_limit_unless(&mut self, kept: bool) {
+        if !kept {
             self.anomalies.note(AnomalyKind::OverLimit, self.offset);
         }
     }

@@ -5,7 +5,7 @@ mod fixture;
 use fixture::{cut, streams};
 
 /// Offsets of random cuts, on average `mean` bytes apart; the same for the same seed.
-fn random_offsets(length: usize, mean: u64, seed: u64) -> Vec<usize> {
+fn random_offsets(length: usize, mean: usize, seed: u64) -> Vec<usize> {
     let mut state = seed;
     let mut offsets = Vec::new();
     let mut offset = 0;
@@ -13,7 +13,7 @@ fn random_offsets(length: usize, mean: u64, seed: u64) -> Vec<usize> {
         // An odd multiplier and increment: a full-period generator of which the high bits are used.
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        offset += usize::try_from((state >> 33) % (2 * mean) + 1).unwrap();
+        offset += (state >> 33) as usize % (2 * mean) + 1;
         if offset >= length {
             return offsets;
         }

@@ -1,0 +1,101 @@
+//! Memory: nothing is allocated per event in steady state, and a hostile stream gains nothing.
+
+use std::time::Duration;
+
+use allocation_counter::measure;
+use streamgauge_observer::{Observer, ObserverConfig, Progress};
+use streamgauge_schema::{Dialect, End, Head};
+
+/// About 300 bytes around one token, as public servers send it.
+const EVENT: &str = "data: {\"id\":\"chatcmpl-5b0c2f9d1e7a4c38b6d0a1f2e3c4d5b6\",\"object\":\"chat.completion.chunk\",\"created\":1764470000,\"model\":\"example-8b-instruct\",\"system_fingerprint\":\"fp_0a1b2c3d4e\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" to\\nken\"},\"logprobs\":null,\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n";
+
+/// Bytes of a hostile stream.
+const FED: usize = 2 * 1024 * 1024;
+
+#[test]
+fn no_event_allocates() {
+    const EVENTS: u64 = 10_000;
+    for read_bytes in [EVENT.len(), 100, 1000] {
+        for keep_texts in [true, false] {
+            let mut config = ObserverConfig::new(Dialect::OpenaiChat);
+            config.keep_texts = keep_texts;
+            let mut observer = Observer::new(config);
+            let body = EVENT.repeat(100);
+            let mut feed = |times: u64| {
+                for _ in 0..times / 100 {
+                    for read in body.as_bytes().chunks(read_bytes) {
+                        observer.feed(read, Duration::ZERO);
+                    }
+                }
+            };
+            feed(1000);
+            let counted = measure(|| feed(EVENTS));
+            // Arrivals and texts grow by doubling: a few times in all, whatever the number.
+            assert!(counted.count_total <= 24, "{read_bytes} {keep_texts}: {counted:?}");
+        }
+    }
+}
+
+/// Feeds `make(0)`, `make(1)`, … until all is fed or the observer wants no more; gives the bytes
+/// that the observer holds then.
+fn held_after(head: Option<Head>, make: impl Fn(u64) -> String) -> u64 {
+    let config = ObserverConfig {
+        max_line_bytes: 8 * 1024,
+        max_event_bytes: 8 * 1024,
+        max_text_bytes: 8 * 1024,
+        ..ObserverConfig::new(Dialect::OpenaiChat)
+    };
+    let mut observer = Observer::new(config);
+    if let Some(head) = head {
+        observer.head(head);
+    }
+    let mut fed = 0;
+    let mut held = 0;
+    for number in 0.. {
+        let read = make(number);
+        let mut progress = Progress::More;
+        held += measure(|| progress = observer.feed(read.as_bytes(), Duration::ZERO)).bytes_current;
+        fed += read.len();
+        if fed > FED || progress == Progress::Over {
+            break;
+        }
+    }
+    drop(observer.finish(End::Clean, Duration::ZERO));
+    u64::try_from(held).unwrap_or(0)
+}
+
+#[test]
+fn a_hostile_stream_stays_within_the_limits() {
+    // Line, event and comment buffers, texts, 1,024 choices, 64 models: each may have doubled once.
+    const LIMIT: u64 = 640 * 1024;
+    let chunk = |number: u64, choice: &str| {
+        format!(
+            "data: {{\"model\":\"m{number}\",\"choices\":[{{\"index\":{number},{choice}}}]}}\n\n"
+        )
+    };
+    let refused = || Head { status: 500, ..Head::default() };
+    for (what, held) in [
+        ("a line without end", held_after(None, |_| "x".repeat(1000))),
+        ("data lines without end", held_after(None, |_| "data: x\n".repeat(100))),
+        ("comments without end", held_after(None, |_| ": x\n".repeat(100))),
+        ("unknown lines without end", held_after(None, |_| "{\"error\":\"x\"}\n".repeat(100))),
+        ("line feeds", held_after(Some(Head::default()), |_| "\n".repeat(1000))),
+        ("a document without end", held_after(Some(Head::default()), |_| "x".repeat(1000))),
+        ("a refusal without end", held_after(Some(refused()), |_| "x".repeat(1000))),
+        ("choices and models", held_after(None, |number| chunk(number, "\"delta\":{}"))),
+        (
+            "long reasons",
+            held_after(None, |number| {
+                chunk(number % 1024, &format!("\"finish_reason\":\"{}\"", "r".repeat(5000)))
+            }),
+        ),
+        ("errors", held_after(None, |number| format!("data: {{\"error\":\"{number}\"}}\n\n"))),
+        ("rubbish events", held_after(None, |number| format!("data: {number}\n\n"))),
+    ] {
+        assert!(held < LIMIT, "{what}: {held} bytes");
+    }
+    // Each arrival is kept: eight bytes an event, doubled at most.
+    let texts = held_after(None, |_| chunk(0, "\"delta\":{\"content\":\"some text\"}"));
+    let events = FED as u64 / chunk(0, "\"delta\":{\"content\":\"some text\"}").len() as u64;
+    assert!(texts < LIMIT + events * 16, "{texts} bytes for {events} events");
+}

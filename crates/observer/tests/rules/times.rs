@@ -1,0 +1,156 @@
+//! When things happened: first and last output, intervals, the end.
+
+use super::*;
+
+#[test]
+fn an_event_without_text_is_no_output() {
+    for members in [r#""role":"assistant""#, r#""content":null"#, r#""content":"""#, ""] {
+        let observed =
+            observe_events(&[(5, &delta(members)), (214, TEXT), (220, STOP), (221, DONE)]);
+        let observation = observed.observation;
+        assert_eq!(observation.first_event_us, Some(5_000), "{members}");
+        assert_eq!(observation.first_output_us, Some(214_000), "{members}");
+        assert_eq!(observation.first_content_us, Some(214_000), "{members}");
+    }
+}
+
+#[test]
+fn an_empty_chunk_between_prefill_slices_starts_nothing() {
+    let events = [
+        (900, delta(r#""content":"""#)),
+        (2200, delta(r#""content":"a""#)),
+        (2220, delta(r#""content":"b""#)),
+        (2240, delta(r#""content":"c""#)),
+    ];
+    let events: Vec<(u64, &str)> = events.iter().map(|(at, e)| (*at, e.as_str())).collect();
+    let observation = observe_events(&events).observation;
+    assert_eq!(observation.first_output_us, Some(2_200_000));
+    assert_eq!(observation.arrivals_us, [2_200_000, 20_000, 20_000]);
+}
+
+#[test]
+fn chunks_have_intervals_whatever_number_of_tokens_they_hold() {
+    let events: Vec<(u64, &str)> = (1..=10).map(|n| (n * 100, TEXT)).collect();
+    let observation = observe_events(&events).observation;
+    assert_eq!(observation.arrivals_us, [100_000; 10]);
+    assert_eq!((observation.output_events, observation.generated_events), (10, 10));
+    assert_eq!(observation.last_output_us, Some(1_000_000));
+}
+
+#[test]
+fn one_blank_is_text_and_nothing_is_not() {
+    for (value, counts) in [("null", false), (r#""""#, false), (r#"" ""#, true), ("5", false)] {
+        for channel in ["content", "reasoning", "reasoning_content", "refusal"] {
+            let members = format!(r#""{channel}":{value}"#);
+            let observation = observe_events(&[(1, &delta(&members))]).observation;
+            assert_eq!(observation.first_output_us.is_some(), counts, "{members}");
+        }
+    }
+}
+
+#[test]
+fn reasoning_is_output_on_whatever_member_it_comes() {
+    for members in [
+        r#""reasoning":"a""#,
+        r#""reasoning_content":"a""#,
+        r#""reasoning_details":[{"type":"reasoning.text","text":"a"}]"#,
+        r#""reasoning_details":[{"type":"reasoning.summary","summary":"a"}]"#,
+        r#""thinking_blocks":[{"type":"thinking","thinking":"a"}]"#,
+        r#""content":[{"type":"thinking","thinking":"a"}]"#,
+        r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]"#,
+        r#""reasoning":"","reasoning_details":[],"thinking_blocks":[{"type":"thinking","thinking":"a"}]"#,
+        r#""reasoning_content":"a","reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a"}]"#,
+    ] {
+        let observed = observe_events(&[(100, &delta(members)), (4100, TEXT)]);
+        let observation = observed.observation;
+        assert_eq!(observation.first_output_us, Some(100_000), "{members}");
+        assert_eq!(observation.first_reasoning_us, Some(100_000), "{members}");
+        assert_eq!(observation.first_content_us, Some(4_100_000), "{members}");
+        assert_eq!(observed.extraction.reasoning_text.0, "a", "{members}");
+    }
+}
+
+#[test]
+fn an_answer_cut_within_its_reasoning_succeeds_without_content() {
+    let observed =
+        observe_events(&[(100, &delta(r#""reasoning":"a""#)), (200, LENGTH), (201, DONE)]);
+    let observation = observed.observation;
+    assert!(observation.succeeded());
+    assert_eq!(observation.first_output_us, Some(100_000));
+    assert_eq!(observation.first_content_us, None);
+    assert_eq!(observation.finish_reasons, ["length"]);
+}
+
+#[test]
+fn a_tool_call_is_output_but_not_generated_text() {
+    let call = r#""tool_calls":[{"index":0,"function":{"arguments":"{\"a"}}]"#;
+    let name = r#""tool_calls":[{"index":0,"function":{"name":"f","arguments":""}}]"#;
+    let observed = observe_events(&[
+        (50, &delta(name)),
+        (80, &delta(call)),
+        (90, &delta(call)),
+        (95, STOP),
+        (96, DONE),
+    ]);
+    let observation = observed.observation;
+    assert!(observation.succeeded());
+    assert_eq!(observation.first_output_us, Some(80_000));
+    assert_eq!(observation.first_tool_call_us, Some(80_000));
+    assert_eq!((observation.first_generated_us, observation.first_content_us), (None, None));
+    assert_eq!(observation.not_generated, [0, 1]);
+    assert_eq!(observed.extraction.tool_call_events, 2);
+}
+
+#[test]
+fn events_of_one_read_share_its_time() {
+    let read = format!("data: {ROLE}\n\ndata: {TEXT}\n\n");
+    let observed = observe_reads(&[(70, &read)]);
+    let observation = observed.observation;
+    assert_eq!((observation.events, observation.reads), (2, 1));
+    assert_eq!(observation.coalesced_reads, 1);
+    assert_eq!(observation.first_event_us, Some(70_000));
+    assert_eq!(observation.first_output_us, Some(70_000));
+    assert_eq!(observed.extraction.first_output_event, Some(1));
+    assert_eq!(observed.extraction.content_text.0, "text");
+}
+
+#[test]
+fn the_last_text_and_the_end_of_the_stream_are_two_times() {
+    let observation = observe_events(&[(80, TEXT), (100, STOP), (120, DONE)]).observation;
+    assert_eq!(observation.last_output_us, Some(80_000));
+    assert_eq!(observation.elapsed_us, 120_000);
+}
+
+#[test]
+fn a_clock_that_goes_back_stands_still() {
+    let observation = observe_events(&[(80, TEXT), (50, TEXT), (90, TEXT)]).observation;
+    assert_eq!(observation.arrivals_us, [80_000, 0, 10_000]);
+}
+
+#[test]
+fn the_end_mark_ends_the_reading_while_the_connection_stays_open() {
+    let mut observer = Observer::new(config());
+    let read = |data: &str| format!("data: {data}\n\n").into_bytes();
+    let at = Duration::from_millis;
+    assert_eq!(observer.feed(&read(TEXT), at(900)), Progress::More);
+    assert_eq!(observer.feed(&read(STOP), at(950)), Progress::More);
+    assert_eq!(observer.feed(&read(DONE), at(1000)), Progress::Over);
+    assert_eq!(observer.feed(&read(TEXT), at(2000)), Progress::Over);
+    let observed = observer.finish(End::Timeout, at(31_000));
+    let observation = &observed.observation;
+    assert!(observation.succeeded());
+    assert_eq!(observation.elapsed_us, 1_000_000);
+    assert_eq!((observation.events, observation.output_events), (3, 1));
+    let length = read(TEXT).len() as u64;
+    let offset = observation.bytes;
+    assert_eq!(anomaly(&observed, AnomalyKind::BytesAfterEnd), Some((length, offset)));
+}
+
+#[test]
+fn the_line_feed_of_the_last_blank_line_is_no_byte_after_the_end() {
+    for reads in [&[(1, "data: [DONE]\r\n\r\n")][..], &[(1, "data: [DONE]\r\n\r"), (2, "\n")]] {
+        let observed = observe_reads(reads);
+        assert_eq!(observed.observation.elapsed_us, 1_000);
+        assert_eq!(anomaly(&observed, AnomalyKind::BytesAfterEnd), None);
+    }
+}
