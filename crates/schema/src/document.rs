@@ -93,7 +93,7 @@ pub fn read_typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
         let path = JsonPath::from_tracked(error.path());
         let cause = error.into_inner();
         if cause.is_data() {
-            let position = Position { line: cause.line(), column: cause.column() };
+            let position = position_of(bytes, &path, &cause);
             ReadError::Shape { path, position, message: without_position(&cause) }
         } else {
             ReadError::NotJson { message: cause.to_string() }
@@ -101,6 +101,13 @@ pub fn read_typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     })?;
     deserializer.end().map_err(|error| ReadError::NotJson { message: error.to_string() })?;
     Ok(value)
+}
+
+/// Where the value at `path` begins. serde_json stops behind it, which for the last member of an
+/// object is the next line; its position stands in where the path leads to no value of the text.
+fn position_of(bytes: &[u8], path: &JsonPath, cause: &serde_json::Error) -> Position {
+    let begins = std::str::from_utf8(bytes).ok().and_then(|text| Position::of(text, path));
+    begins.unwrap_or(Position { line: cause.line(), column: cause.column() })
 }
 
 /// serde_json's text without the position, which stands beside it.

@@ -49,9 +49,9 @@ pub enum ReadError {
     /// A member is missing, unknown, of the wrong type, or breaks the rule of its type.
     #[error("{path}: {message} ({position})")]
     Shape {
-        /// The member.
+        /// The member; of one that is missing or doubled, the object around it.
         path: JsonPath,
-        /// Where it ends in the text.
+        /// Where its value begins in the text.
         position: Position,
         /// The value and the rule.
         message: String,

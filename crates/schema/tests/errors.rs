@@ -1,23 +1,21 @@
 //! What a reader says of broken documents: path, line, column, value and rule.
 
-use streamgauge_schema::{Document, ReadError, RunRecordV1, read_typed};
+use streamgauge_schema::{Document, JournalLine, Position, ReadError, RunRecordV1, read_typed};
 
 const RECORD: &str = include_str!("records/serving-performance-v1.json");
 const COMPARISON: &str = include_str!("records/runtime-profile-comparison-v1.json");
 
 /// Replaces the first `from` in a golden document; the reader must name `path`, begin with
-/// `message`, and stand on the line of the change.
+/// `message`, and stand where the value at `path` begins.
 fn check(golden: &str, [from, to, path, message]: [&str; 4]) {
     let case = format!("{from:?} -> {to:?}");
-    let at = golden.find(from).unwrap_or_else(|| panic!("{from:?} stands in the document"));
-    let line = golden[..at].lines().count();
-    match Document::read(golden.replacen(from, to, 1).as_bytes()) {
+    assert!(golden.contains(from), "{case}");
+    let text = golden.replacen(from, to, 1);
+    match Document::read(text.as_bytes()) {
         Err(ReadError::Shape { path: named, position, message: said }) => {
             assert_eq!(named.to_string(), path, "{case}");
             assert!(said.starts_with(message), "{case}: {said}");
-            // What is missing is only known where its object ends.
-            assert!(position.line == line || to.is_empty(), "{case}: {position}, not line {line}");
-            assert!(position.column > 1 || to.is_empty(), "{case}: {position}");
+            assert_eq!(Some(position), Position::of(&text, &named), "{case}");
         }
         other => panic!("{case}: {other:?}"),
     }
@@ -227,48 +225,72 @@ fn errors_read_as_path_value_rule_and_position() {
             COMPARISON,
             r#""capacity-120k""#,
             r#""capacity-4k""#,
-            "cells: capacity-4k stands here twice (line 60 column 3)",
+            "cells: capacity-4k stands here twice (line 5 column 12)",
         ),
         (
             RECORD,
             r#""suite_sha256": "7604be858e8b928d"#,
             r#""suite_sha256": "7604be858e8b928D"#,
             "suite_sha256: \"7604be858e8b928Dd7c2acb188dd25ec8b46bf26d544872220e18c20344db1d6\" is \
-             not a SHA-256 digest of 64 lower-case hexadecimal digits (line 264 column 84)",
+             not a SHA-256 digest of 64 lower-case hexadecimal digits (line 264 column 19)",
         ),
         (
             RECORD,
             r#""case_id": "request-01","#,
             "",
-            "cases[0]: missing field `case_id` (line 12 column 5)",
+            "cases[0]: missing field `case_id` (line 4 column 5)",
         ),
         (
             RECORD,
             r#""duration_ms": 3923.377"#,
             r#""duration_ms": -0.001"#,
             "cases[0].duration_ms: -0.001 is not a duration in milliseconds from 0 up \
-             (line 6 column 27)",
+             (line 6 column 22)",
         ),
         (
             RECORD,
             r#""case_id": "request-01""#,
             r#""case_id": "request 01""#,
             "cases[0].case_id: \"request 01\" is not an identifier (a letter or digit, then \
-             letters, digits, '.', '_' or '-'; at most 120 bytes) (line 5 column 29)",
+             letters, digits, '.', '_' or '-'; at most 120 bytes) (line 5 column 18)",
         ),
         (
             RECORD,
             r#""outcome": "pass""#,
             r#""outcome": "passed""#,
             "cases[0].outcome: unknown variant `passed`, expected one of `error`, `fail`, \
-             `not_run`, `pass`, `timeout`, `unverified` (line 8 column 25)",
+             `not_run`, `pass`, `timeout`, `unverified` (line 8 column 18)",
         ),
         (
             RECORD,
             r#""summary": null"#,
             r#""summary": "see https://example.org/""#,
             "cases[0].summary: \"see https://example.org/\": a published text holds no URLs \
-             (line 10 column 43)",
+             (line 10 column 18)",
+        ),
+        // The last members of an object, behind which the line ends.
+        (
+            RECORD,
+            r#""title": "Synthetic request 01""#,
+            r#""title": 1"#,
+            "cases[0].title: invalid type: integer `1`, expected a string (line 11 column 16)",
+        ),
+        (
+            RECORD,
+            r#""suite_version": "serving-performance-v1""#,
+            r#""suite_version": []"#,
+            "suite_version: invalid type: sequence, expected a string (line 265 column 20)",
+        ),
+        // An unknown member is where its value is.
+        (
+            RECORD,
+            r#""boundary":"#,
+            r#""bounds": 1, "boundary":"#,
+            "bounds: unknown field `bounds`, expected one of `schema_version`, `run_id`, \
+             `status`, `started_at`, `completed_at`, `phase`, `role`, `boundary`, \
+             `evidence_mode`, `deployment`, `suite_version`, `suite_sha256`, \
+             `evaluator_sha256`, `comparison_key`, `conditions`, `limitations`, `performance`, \
+             `cases`, `counts`, `metrics`, `evidence` (line 2 column 13)",
         ),
     ];
     for (golden, from, to, expected) in cases {
@@ -308,4 +330,27 @@ fn typed_reading_wants_one_value_and_no_more() {
     let twice = format!("{RECORD}\n{RECORD}");
     let error = read_typed::<RunRecordV1>(twice.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "not JSON: trailing characters at line 267 column 1");
+}
+
+#[test]
+fn lines_of_a_journal_are_named_to_the_member() {
+    let cases = [
+        (
+            r#"{"trailer": {"reason": "finished", "lines": "4"}}"#,
+            "trailer.lines: invalid type: string \"4\", expected u64 (line 1 column 45)",
+        ),
+        (
+            r#"{"trailer": {"reason": "finished", "lines": 4}}"#,
+            "trailer: missing field `completed_at` (line 1 column 13)",
+        ),
+        // The text breaks off behind the fault, so that only the end of the value is known.
+        (
+            r#"{"trailer": {"lines": "4""#,
+            "trailer.lines: invalid type: string \"4\", expected u64 (line 1 column 25)",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = read_typed::<JournalLine>(text.as_bytes()).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
 }
