@@ -7,6 +7,7 @@
 mod chunk_interval;
 mod decode_rate;
 mod e2e;
+mod prompt_tokens;
 mod throughput;
 mod tpot;
 mod ttfc;
@@ -24,7 +25,7 @@ use crate::measured::Measured;
 use crate::statistic::Statistic;
 
 /// All families, in the order in which records list them: the golden seven first.
-pub(crate) const FAMILIES: [&Family; 13] = [
+pub(crate) const FAMILIES: [&Family; 14] = [
     &throughput::COMPLETION_THROUGHPUT,
     &ttft::FIRST_GENERATED,
     &ttfc::FIRST_FINAL_CONTENT,
@@ -38,6 +39,7 @@ pub(crate) const FAMILIES: [&Family; 13] = [
     &chunk_interval::CHUNK_INTERVAL,
     &tpot::TPOT,
     &decode_rate::DECODE_RATE,
+    &prompt_tokens::PROMPT_TOKENS,
 ];
 
 /// What a metric is, whatever the run.

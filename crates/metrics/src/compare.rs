@@ -27,7 +27,7 @@ const GATED: [(&str, &str); 3] = [
     ("decode_rate_p50_tok_per_s", "decode_tok_s_p50"),
 ];
 
-/// A metric of records with the median of their prompt tokens.
+/// The metric that says how long the prompts were.
 const PROMPT_TOKENS: &str = "prompt_tokens_p50_tok";
 /// The condition that names what was served.
 const IMAGE_LABEL: &str = "Runtime image";
@@ -206,8 +206,8 @@ fn cell(baseline: &RunRecordV2, candidate: &RunRecordV2) -> CellComparison {
         baseline_performance_eligible: is_eligible(baseline),
         candidate_performance_eligible: is_eligible(candidate),
         // One number stands for both sides, or none.
-        median_prompt_tokens: median_prompt_tokens(baseline)
-            .filter(|tokens| median_prompt_tokens(candidate) == Some(*tokens)),
+        median_prompt_tokens: value(baseline, PROMPT_TOKENS)
+            .filter(|tokens| value(candidate, PROMPT_TOKENS) == Some(*tokens)),
         metrics: OrderedMap(metrics.into()),
     }
 }
@@ -227,14 +227,6 @@ fn has_metric(run: &RunRecordV2, id: &str) -> bool {
 
 fn value(run: &RunRecordV2, id: &str) -> Option<f64> {
     run.metrics.iter().find(|metric| metric.id.as_str() == id)?.value
-}
-
-/// Known when all prompts have the same length, or when the record has the metric.
-fn median_prompt_tokens(run: &RunRecordV2) -> Option<f64> {
-    let (min, max) =
-        (run.performance.actual_input_tokens_min, run.performance.actual_input_tokens_max);
-    let of_all = min.filter(|_| min == max).map(|tokens| tokens as f64);
-    of_all.or_else(|| value(run, PROMPT_TOKENS))
 }
 
 fn image(side: Side, runs: &[&RunRecordV2]) -> Result<PublicText, CompareError> {

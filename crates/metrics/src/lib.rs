@@ -58,7 +58,7 @@ pub use quantile::{median, quantile, sorted_quantile};
 pub use record::{RunInput, build_cases, build_record, to_v1};
 pub use request::{
     RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_ms, first_generated_ms,
-    generated_intervals_ms, tpot_ms, ttfc_ms, ttft_ms,
+    generated_intervals_ms, prompt_tokens, tpot_ms, ttfc_ms, ttft_ms,
 };
 pub use statistic::Statistic;
 pub use verify::{Finding, Note, Verification, unproven, verify};

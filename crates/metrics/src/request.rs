@@ -79,6 +79,13 @@ pub fn decode_rate_tok_per_s(line: &RequestLine) -> Result<f64, RateAbsence> {
     Ok(decode.later_tokens as f64 / (us as f64 / 1e6))
 }
 
+/// Tokens of the prompt by the server's count; `None` when it gave none, or several that differ.
+#[must_use]
+pub fn prompt_tokens(line: &RequestLine) -> Option<u64> {
+    let seen = line.observation.as_ref().filter(|seen| !seen.usage_ambiguous)?;
+    seen.usage?.prompt_tokens
+}
+
 /// Gaps between consecutive output events, in milliseconds. One event can hold several tokens, so
 /// these are chunk intervals and no per-token latencies.
 pub fn chunk_intervals_ms(seen: &Observation) -> impl Iterator<Item = f64> {

@@ -22,6 +22,7 @@ fn ids_are_unique_and_follow_the_convention() {
     for spec in catalogue().iter().filter(|spec| !spec.in_version_1) {
         let suffix = match spec.unit {
             Unit::Milliseconds => "_ms",
+            Unit::Tokens => "_tok",
             _ => "_per_s",
         };
         assert!(spec.id.as_str().ends_with(suffix), "{}", spec.id);
@@ -87,6 +88,23 @@ fn a_missing_value_is_null_and_counted() {
     assert_eq!(found.interval, None);
     let found = metric("ttfc_p50_ms", 2, &[reasoning_only, succeeded(1, 0, &[300, 400], 2)]);
     assert_eq!((found.value, found.samples, found.missing), (Some(300.0), 1, 1));
+}
+
+#[test]
+fn prompt_tokens_are_what_the_server_counted() {
+    let id = "prompt_tokens_p50_tok";
+    let mut lines = vec![succeeded(0, 0, &[100], 2), succeeded(1, 0, &[100], 2), refused(2, 0, 4)];
+    let found = metric(id, 3, &lines);
+    assert_eq!((found.value, found.samples, found.missing), (Some(512.0), 2, 0));
+
+    lines[0].observation.as_mut().unwrap().usage.as_mut().unwrap().prompt_tokens = Some(531);
+    assert_eq!(metric(id, 3, &lines).value, Some(521.5));
+    lines[0].observation.as_mut().unwrap().usage_ambiguous = true;
+    let found = metric(id, 3, &lines);
+    assert_eq!((found.value, found.samples, found.missing), (Some(512.0), 1, 1));
+    lines[1].observation.as_mut().unwrap().usage = None;
+    let found = metric(id, 3, &lines);
+    assert_eq!((found.value, found.samples, found.missing), (None, 0, 2));
 }
 
 #[test]

@@ -278,9 +278,24 @@ fn images_and_prompt_tokens() {
     );
 
     // One number stands for both sides, or none.
-    let mut longer = sample("c1", 100);
-    longer.performance.actual_input_tokens_min = Some(600);
-    longer.performance.actual_input_tokens_max = Some(600);
-    let comparison = sound(&sample("c1", 100), &longer);
-    assert_eq!(comparison.cells.0[0].1.median_prompt_tokens, None);
+    let sized = |sizes: [Option<u64>; 3]| {
+        let line = |(index, prompt_tokens)| {
+            let mut line = succeeded(index, 1000 * index, &[100, 200], 2);
+            let usage = line.observation.as_mut().unwrap().usage.as_mut().unwrap();
+            usage.prompt_tokens = prompt_tokens;
+            line
+        };
+        built(&plan(3, 1), &(0..).zip(sizes).map(line).collect::<Vec<_>>())
+    };
+    let cases = [
+        ([Some(500), Some(600), Some(512)], [Some(512); 3], Some(512.0)),
+        ([Some(600), None, Some(601)], [Some(600), Some(601), None], Some(600.5)),
+        ([Some(512); 3], [Some(600); 3], None),
+        ([Some(512); 3], [None; 3], None),
+        ([None; 3], [None; 3], None),
+    ];
+    for (baseline, candidate, expected) in cases {
+        let comparison = sound(&sized(baseline), &sized(candidate));
+        assert_eq!(comparison.cells.0[0].1.median_prompt_tokens, expected, "{candidate:?}");
+    }
 }

@@ -9,6 +9,7 @@ use crate::gate::performance_eligible;
 use crate::inflight::{Span, mean_inflight, peak_inflight, steady_window};
 use crate::measured::Measured;
 use crate::quantile::median;
+use crate::request::prompt_tokens;
 
 pub(super) fn report(plan: &Plan, requests: &[RequestLine], run: &Measured<'_>) -> LoadReport {
     let mut load = LoadReport {
@@ -31,10 +32,7 @@ pub(super) fn report(plan: &Plan, requests: &[RequestLine], run: &Measured<'_>) 
 /// The serving cell. A run that was cut off has lost the spans of what was under way.
 pub(super) fn serving_cell(plan: &Plan, run: &Measured<'_>, has_end: bool) -> Performance {
     let observed = || run.sent.iter().filter_map(|line| line.observation.as_ref());
-    let input_tokens = || {
-        let usage = observed().filter(|seen| !seen.usage_ambiguous).filter_map(|seen| seen.usage);
-        usage.filter_map(|usage| usage.prompt_tokens)
-    };
+    let input_tokens = || run.sent.iter().filter_map(|line| prompt_tokens(line));
     let has_intervals = observed().any(|seen| seen.output_events > 1);
     let mut spans: Vec<Option<Span>> = run.spans().into_iter().map(Some).collect();
     if !has_end && run.count(Completion::NotSent) > 0 {

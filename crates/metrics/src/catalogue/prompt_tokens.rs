@@ -1,0 +1,25 @@
+//! How long the prompts were, by the server's own count.
+
+use streamgauge_schema::{Direction, TokenSource, Unit};
+
+use super::{Entry, Family, Population, Source};
+use crate::request::prompt_tokens;
+use crate::statistic::Statistic::P50;
+
+pub(crate) const PROMPT_TOKENS: Family = Family {
+    name: "Prompt tokens",
+    unit: Unit::Tokens,
+    direction: Direction::Neutral,
+    population: Population::Succeeded,
+    token_source: Some(TokenSource::ServerUsage),
+    meaning: "the prompt tokens of a request, as the server counts them, those from its cache \
+              included. Succeeded requests with usable usage.",
+    formula: "usage.prompt_tokens",
+    absent_when: "The server reported no count of prompt tokens, or choices of one response report \
+                  different usage.",
+    example: "512 tokens asked for, 530 counted by the server because its template adds some: 530.",
+    source: Source::Requests {
+        values: |line, out| out.extend(prompt_tokens(line).map(|tokens| tokens as f64)),
+        metrics: &[Entry::new("prompt_tokens_p50_tok", P50)],
+    },
+};
