@@ -57,7 +57,7 @@ pub enum HeaderError {
 #[non_exhaustive]
 pub enum TlsError {
     /// The file cannot be read.
-    #[error("cannot read certificate authorities from {path}: {source}")]
+    #[error("cannot read certificate authorities from {path}")]
     File {
         /// The file.
         path: PathBuf,
@@ -105,7 +105,7 @@ pub struct AskError {
 #[non_exhaustive]
 pub enum JournalError {
     /// The file cannot be written or read.
-    #[error("{action} {path}: {source}")]
+    #[error("{action} {path}")]
     Io {
         /// What was being done.
         action: &'static str,
@@ -115,7 +115,7 @@ pub enum JournalError {
         source: io::Error,
     },
     /// A line is not what a journal holds.
-    #[error("{path}, line {line}: {source}")]
+    #[error("{path}, line {line}")]
     Line {
         /// The file.
         path: PathBuf,

@@ -12,7 +12,7 @@ use streamgauge_schema::{CanonicalError, Digest, Layout, Plan, Timestamp, file_b
 #[non_exhaustive]
 pub enum RunDirError {
     /// The file system refuses.
-    #[error("{action} {path}: {source}")]
+    #[error("{action} {path}")]
     Io {
         /// What was being done.
         action: &'static str,
@@ -22,7 +22,7 @@ pub enum RunDirError {
         source: io::Error,
     },
     /// The plan cannot be written.
-    #[error("the plan has no canonical bytes: {0}")]
+    #[error("the plan has no canonical bytes")]
     Plan(#[from] CanonicalError),
 }
 

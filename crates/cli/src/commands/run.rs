@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use streamgauge_schema::{Dialect, Identifier, KernelStamps, digest_bytes};
 use streamgauge_sim::{SimConfig, spawn_thread};
 
@@ -18,6 +18,8 @@ use crate::signals::stop_on_signal;
 
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
+#[command(group(ArgGroup::new("server").required(true).multiple(true)
+    .args(["base_url", "simulate"])))]
 #[command(after_help = "\
 Examples:
   streamgauge run --simulate
@@ -25,10 +27,9 @@ Examples:
   streamgauge run --base-url https://host/v1 --dataset prompts.jsonl --ignore-eos --name build-7")]
 pub(crate) struct RunArgs {
     /// Address of the server, with or without /v1
-    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", conflicts_with = "simulate")]
-    #[arg(required_unless_present = "simulate", help_heading = "Server")]
+    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", help_heading = "Server")]
     pub(crate) base_url: Option<String>,
-    /// Measure a simulated server that is started for this run
+    /// Measure a simulated server that is started for this run, whatever --base-url says
     #[arg(long, help_heading = "Server")]
     pub(crate) simulate: bool,
     /// API to speak
@@ -80,7 +81,8 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Answers")]
     pub(crate) ignore_eos: bool,
     /// Sampling temperature
-    #[arg(long, value_name = "NUMBER", default_value_t = 0.0, help_heading = "Answers")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(help_heading = "Answers")]
     pub(crate) temperature: f64,
     /// Sampling seed to send
     #[arg(long, value_name = "SEED", help_heading = "Answers")]
@@ -105,16 +107,20 @@ pub(crate) struct RunArgs {
     pub(crate) cell: Option<Identifier>,
 
     /// Longest time for a whole request, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, help_heading = "Limits")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, allow_negative_numbers = true)]
+    #[arg(help_heading = "Limits")]
     pub(crate) timeout: f64,
     /// Longest silence of the server within a request, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, help_heading = "Limits")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true)]
+    #[arg(help_heading = "Limits")]
     pub(crate) idle_timeout: f64,
     /// Longest time to make a connection, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, help_heading = "Limits")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, allow_negative_numbers = true)]
+    #[arg(help_heading = "Limits")]
     pub(crate) connect_timeout: f64,
     /// Share of requests that may fail before the figures stop being eligible
-    #[arg(long, value_name = "RATIO", default_value_t = 0.0, help_heading = "Limits")]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(help_heading = "Limits")]
     pub(crate) max_failure_ratio: f64,
     /// Do not send a request again when a reused connection turns out closed
     #[arg(long, help_heading = "Limits")]

@@ -28,10 +28,10 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "NAME", default_value = "sim-model")]
     model: String,
     /// From a request to its first output, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 50.0)]
+    #[arg(long, value_name = "MS", default_value_t = 50.0, allow_negative_numbers = true)]
     ttft_ms: f64,
     /// From one event to the next, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 10.0)]
+    #[arg(long, value_name = "MS", default_value_t = 10.0, allow_negative_numbers = true)]
     interval_ms: f64,
     /// Added to the time to first output for each word of the prompt, in microseconds
     #[arg(long, value_name = "US", default_value_t = 0)]

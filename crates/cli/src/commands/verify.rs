@@ -28,6 +28,11 @@ pub(crate) struct VerifyArgs {
     format: Format,
 }
 
+/// Most members of a rule whose places are looked up; a digest takes part in every member.
+const MAX_PLACES: usize = 40;
+/// Most members of a rule that are printed; `--format json` lists them all.
+const MAX_SHOWN: usize = 1000;
+
 /// What was found in one document.
 #[derive(Debug, Default, Serialize)]
 struct Report {
@@ -130,7 +135,8 @@ fn check_document(path: &Path, bytes: &[u8], explain: bool) -> anyhow::Result<Re
                 .members
                 .iter()
                 .map(|member| {
-                    let position = Position::of(&text, member);
+                    let placed = finding.members.len() <= MAX_PLACES;
+                    let position = placed.then(|| Position::of(&text, member)).flatten();
                     Member {
                         path: member.to_string(),
                         line: position.map(|position| position.line),
@@ -177,12 +183,15 @@ fn shown(report: &Report) -> String {
     let _ = writeln!(out, "{}: {verdict} ({} rules)", report.path, report.rules);
     for broken in &report.broken {
         let _ = writeln!(out, "  {}: {}", broken.rule, broken.statement);
-        for member in &broken.members {
+        for member in broken.members.iter().take(MAX_SHOWN) {
             let place = match (member.line, member.column) {
                 (Some(line), Some(column)) => format!(" (line {line} column {column})"),
                 _ => String::new(),
             };
             let _ = writeln!(out, "    {}{place}", member.path);
+        }
+        if broken.members.len() > MAX_SHOWN {
+            let _ = writeln!(out, "    … {} in all", broken.members.len());
         }
     }
     for note in &report.notes {

@@ -1,40 +1,34 @@
 //! A run for people: what was measured, its figures, its failures, and what they do not say.
 
-use std::fmt::Write as _;
+use std::iter;
 
 use streamgauge_schema::{EvidenceMode, Metric, RunRecordV2};
 
 use super::number::{count, figure};
 use super::table::table;
 use crate::args::Format;
-use crate::measure::Measured;
+use crate::measure::{FailureGroup, Measured};
 
 /// Statistics that stand in columns, by the word that ends a label.
-const STATISTICS: [&str; 4] = ["p50", "p95", "p99", "mean"];
+const STATISTICS: [&str; 4] = ["median", "p95", "p99", "mean"];
 
 /// A measured cell.
 pub(crate) fn run(measured: &Measured, format: Format) -> String {
     let record = &measured.record;
-    let mut out = headline(record, format);
-    out += &figures(record, format);
-    out.push_str("\n\n");
-    out += &singles(record, format);
-    out.push('\n');
-    for group in &measured.failures {
-        let _ = write!(
-            out,
-            "\n{} × {}, for example: {}",
-            count(group.count),
-            group.class,
-            group.example
-        );
+    let mut parts =
+        vec![headline(record, format), figures(record, format), singles(record, format)];
+    if !measured.failures.is_empty() {
+        parts.push(measured.failures.iter().map(failure).collect::<Vec<_>>().join("\n"));
     }
-    out.push('\n');
-    for limitation in &record.limitations {
-        let _ = write!(out, "\n- {limitation}");
-    }
-    let _ = write!(out, "\n\n{}", measured.dir.record().display());
-    out
+    let limitations = record.limitations.iter().map(|limitation| format!("- {limitation}"));
+    let heading = "What these figures do not say:".to_owned();
+    parts.push(iter::once(heading).chain(limitations).collect::<Vec<_>>().join("\n"));
+    parts.push(measured.dir.record().display().to_string());
+    parts.join("\n\n")
+}
+
+fn failure(group: &FailureGroup) -> String {
+    format!("{} × {}, for example: {}", count(group.count), group.class, group.example)
 }
 
 fn headline(record: &RunRecordV2, format: Format) -> String {
@@ -45,7 +39,7 @@ fn headline(record: &RunRecordV2, format: Format) -> String {
     let eligible = if load.performance_eligible { "" } else { "; its figures pass no gate" };
     format!(
         "{heading}{model}, cell {cell}{simulated}: {succeeded} of {offered} requests \
-         succeeded{eligible}\n\n",
+         succeeded{eligible}",
         model = record.deployment.model,
         cell = load.cell,
         succeeded = count(load.succeeded),
@@ -57,13 +51,15 @@ fn headline(record: &RunRecordV2, format: Format) -> String {
 fn figures(record: &RunRecordV2, format: Format) -> String {
     let mut rows: Vec<[String; 8]> = Vec::new();
     for metric in &record.metrics {
-        let Some((quantity, "p50")) = split_label(metric) else { continue };
-        let value = |statistic| {
+        let Some((quantity, "median")) = split_label(metric) else { continue };
+        let [median, p95, p99, mean] = STATISTICS.map(|statistic| {
             let wanted = format!("{quantity}, {statistic}");
-            let found = record.metrics.iter().find(|other| other.label.as_str() == wanted);
-            figure(found.and_then(|other| other.value))
-        };
-        let [p50, p95, p99, mean] = STATISTICS.map(value);
+            record.metrics.iter().find(|other| other.label.as_str() == wanted)
+        });
+        // The metrics of record 1 stand for themselves; their quantities stand here as well.
+        if mean.is_none() {
+            continue;
+        }
         let interval = metric.interval.as_ref().map_or_else(
             || "–".to_owned(),
             |interval| format!("{} … {}", figure(interval.lower), figure(interval.upper)),
@@ -75,23 +71,22 @@ fn figures(record: &RunRecordV2, format: Format) -> String {
         };
         rows.push([
             format!("{quantity}, {}", metric.unit),
-            p50,
-            p95,
-            p99,
-            mean,
+            figure(median.and_then(|metric| metric.value)),
+            figure(p95.and_then(|metric| metric.value)),
+            figure(p99.and_then(|metric| metric.value)),
+            figure(mean.and_then(|metric| metric.value)),
             interval,
             n,
             direction(metric).to_owned(),
         ]);
     }
-    table(format, ["", "p50", "p95", "p99", "mean", "95 % of p50", "n", "better"], rows)
+    table(format, ["", "median", "p95", "p99", "mean", "95 % of median", "n", "better"], rows)
 }
 
 /// Metrics of which there is one value.
 fn singles(record: &RunRecordV2, format: Format) -> String {
-    let alone = |metric: &&Metric| {
-        split_label(metric).is_none_or(|(_, end)| !STATISTICS.contains(&end) && end != "median")
-    };
+    let alone =
+        |metric: &&Metric| split_label(metric).is_none_or(|(_, end)| !STATISTICS.contains(&end));
     let rows = record.metrics.iter().filter(alone).map(|metric| {
         [
             format!("{}, {}", metric.label, metric.unit),
@@ -100,7 +95,15 @@ fn singles(record: &RunRecordV2, format: Format) -> String {
             direction(metric).to_owned(),
         ]
     });
-    table(format, ["", "value", "n", "better"], rows)
+    let inflight = [
+        ("Peak in flight", record.performance.observed_peak_inflight.map(|peak| peak as f64)),
+        ("Mean in flight", record.windows.whole.map(|window| window.mean_inflight)),
+        ("Client's own lag, p99, ms", record.instrument.observer_lag_ms.map(|lag| lag.p99)),
+    ];
+    let inflight = inflight
+        .into_iter()
+        .map(|(label, value)| [label.to_owned(), figure(value), String::new(), String::new()]);
+    table(format, ["", "value", "n", "better"], rows.chain(inflight))
 }
 
 fn split_label(metric: &Metric) -> Option<(&str, &str)> {

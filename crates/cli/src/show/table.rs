@@ -13,7 +13,7 @@ pub(crate) fn table<const N: usize>(
     let mut table = Table::new();
     let preset = match format {
         Format::Markdown => presets::ASCII_MARKDOWN,
-        Format::Json | Format::Table => presets::UTF8_HORIZONTAL_ONLY,
+        Format::Json | Format::Table => presets::NOTHING,
     };
     table.load_style(preset).set_header(header);
     for row in rows {

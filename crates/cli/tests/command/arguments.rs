@@ -1,0 +1,71 @@
+//! Help and bad arguments, word by word.
+
+use crate::process::run;
+
+#[test]
+fn help() {
+    for command in ["", "run", "demo", "compare", "verify", "record", "sim", "schema"] {
+        let words = command.split_whitespace().chain(["--help"]);
+        let finished = run(words);
+        assert_eq!(finished.code, Some(0));
+        let name = if command.is_empty() { "all" } else { command };
+        insta::assert_snapshot!(format!("help_{name}"), finished.stdout);
+    }
+}
+
+#[test]
+fn bad_arguments_are_named_with_what_to_do() {
+    let simulated =
+        |more: &'static [&'static str]| [&["run", "--simulate", "--dry-run"], more].concat();
+    let cases = [
+        vec!["run"],
+        vec!["run", "--base-url", "localhost:8000"],
+        vec!["run", "--base-url", "http://127.0.0.1:1", "--ca-file", "ca.pem"],
+        vec!["run", "--base-url", "http://me:secret@127.0.0.1:1"],
+        simulated(&["--header", "no colon"]),
+        simulated(&["--header", "Host: elsewhere"]),
+        simulated(&["--extra-body", "{"]),
+        simulated(&["--extra-body", "[1]"]),
+        simulated(&["--extra-body", "{\"stream\": false}"]),
+        simulated(&["--temperature", "-1"]),
+        simulated(&["--timeout", "0"]),
+        simulated(&["--max-failure-ratio", "2"]),
+        simulated(&["--concurrency", "0"]),
+        simulated(&["--concurrency", "1,2", "--cell", "x"]),
+        simulated(&["--requests", "0"]),
+        simulated(&["--input-tokens", "1"]),
+        simulated(&["--output-tokens", "0"]),
+        simulated(&["--api", "telepathy"]),
+        simulated(&["--name", "a/b"]),
+        simulated(&["--nonce"]),
+        simulated(&["--dataset", "nowhere.jsonl"]),
+        simulated(&["--deployment", "nowhere.toml"]),
+        vec!["compare", "nowhere-a", "nowhere-b"],
+        vec!["compare", "one"],
+        vec!["verify", "nowhere.json"],
+        vec!["verify"],
+        vec!["record", "nowhere"],
+        vec!["sim", "--listen", "127.0.0.1:0", "--fault", "503"],
+        vec!["sim", "--listen", "127.0.0.1:0", "--fault", "2=fire"],
+        vec!["sim", "--listen", "127.0.0.1:0", "--ttft-ms", "-1"],
+        vec!["schema", "poem"],
+        vec!["dance"],
+    ];
+    let mut said = String::new();
+    for arguments in cases {
+        let finished = run(&arguments);
+        let code = finished.code.unwrap();
+        said +=
+            &format!("$ streamgauge {}\n{}exit {code}\n\n", arguments.join(" "), finished.stderr);
+    }
+    insta::assert_snapshot!("bad_arguments", said);
+}
+
+#[test]
+fn schemas_are_printed() {
+    for name in ["run-record", "comparison", "plan", "journal"] {
+        let finished = run(["schema", name]);
+        let schema: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    }
+}

@@ -1,0 +1,205 @@
+//! `run`, and what becomes of what it writes.
+
+use std::fs;
+
+use serde_json::Value;
+use streamgauge_sim::{FaultKind, FaultRule, SimConfig};
+
+use crate::process::{measure, only_run, quick, run, server};
+
+fn faulty(every: u64, kind: FaultKind) -> SimConfig {
+    SimConfig { faults: vec![FaultRule { every, kind }], ..quick() }
+}
+
+#[test]
+fn a_run_writes_a_record_that_proves_itself() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    let finished = measure(&url, folder.path(), &["--warmup", "2", "--name", "first"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let dir = only_run(folder.path());
+    assert!(finished.stdout.ends_with(&format!("{}\n", dir.join("record.json").display())));
+    assert!(dir.file_name().unwrap().to_str().unwrap().starts_with("first-"));
+
+    let record: Value =
+        serde_json::from_slice(&fs::read(dir.join("record.json")).unwrap()).unwrap();
+    assert_eq!(record["evidence_mode"], "simulated");
+    assert_eq!(record["load"]["succeeded"], 8);
+    assert_eq!(record["load"]["warmup"], 2);
+    assert_eq!(record["cases"].as_array().unwrap().len(), 8);
+    let text = record.to_string();
+    assert!(!text.contains("127.0.0.1") && !text.contains(folder.path().to_str().unwrap()));
+
+    let verified = run(["verify", dir.to_str().unwrap()]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    let rebuilt = run(["record", dir.to_str().unwrap()]);
+    assert_eq!(rebuilt.code, Some(0), "{}", rebuilt.stdout);
+}
+
+#[test]
+fn a_record_that_is_not_what_the_journal_gives_is_found() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    measure(&url, folder.path(), &[]);
+    let dir = only_run(folder.path());
+    let path = dir.join("record.json");
+    let original = fs::read_to_string(&path).unwrap();
+    fs::write(&path, original.replacen("\"reads\": ", "\"reads\": 1", 1)).unwrap();
+    for command in ["record", "verify"] {
+        let finished = run([command, dir.to_str().unwrap()]);
+        assert_eq!(finished.code, Some(1));
+        assert!(finished.stdout.contains("\\\"reads\\\""), "{}", finished.stdout);
+    }
+
+    // Without the record, `record` writes the very bytes that `run` wrote.
+    fs::remove_file(&path).unwrap();
+    assert_eq!(run(["record", dir.to_str().unwrap()]).code, Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), original);
+}
+
+#[test]
+fn a_journal_that_was_cut_off_gives_an_aborted_record() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    measure(&url, folder.path(), &[]);
+    let dir = only_run(folder.path());
+    fs::remove_file(dir.join("record.json")).unwrap();
+    let journal = fs::read_to_string(dir.join("observations.jsonl")).unwrap();
+    let cut: String = journal.split_inclusive('\n').take(6).collect();
+    fs::write(dir.join("observations.jsonl"), &cut[..cut.len() - 10]).unwrap();
+    let finished = run(["record", dir.to_str().unwrap()]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.stderr.contains("cut off"), "{}", finished.stderr);
+    let record: Value =
+        serde_json::from_slice(&fs::read(dir.join("record.json")).unwrap()).unwrap();
+    assert_eq!(record["status"], "aborted");
+    assert_eq!(record["load"]["succeeded"], 4);
+    assert_eq!(record["load"]["not_sent"], 4);
+    assert_eq!(record["counts"]["declared"], 8);
+}
+
+#[test]
+fn failures_decide_the_exit_code_and_are_shown() {
+    let status = FaultKind::Status { code: 503, retry_after_s: None };
+    for (config, code, line) in [
+        (faulty(4, status), 3, "2 × http_status, for example: status 503"),
+        (faulty(1, status), 4, "8 × http_status, for example: status 503"),
+    ] {
+        let (_server, url) = server(config);
+        let folder = tempfile::tempdir().unwrap();
+        let finished = measure(&url, folder.path(), &[]);
+        assert_eq!(finished.code, Some(code), "{}", finished.stdout);
+        assert!(finished.stdout.contains(line), "{}", finished.stdout);
+        let verified = run(["verify", only_run(folder.path()).to_str().unwrap()]);
+        assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    }
+}
+
+#[test]
+fn an_unreachable_server_is_told_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let finished = measure("http://127.0.0.1:1", folder.path(), &[]);
+    assert_eq!(finished.code, Some(4));
+    assert!(
+        finished.stderr.contains("cannot connect to http://127.0.0.1:1"),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn json_output_is_one_document() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    let finished = measure(&url, folder.path(), &["--format", "json"]);
+    let record: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(record["schema_version"], 2);
+    let finished = run([
+        "run",
+        "--base-url",
+        &url,
+        "--out",
+        folder.path().to_str().unwrap(),
+        "--requests",
+        "2",
+    ]
+    .iter()
+    .chain(&["--concurrency", "1,2", "--output-tokens", "2", "--format", "json"]));
+    let records: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let cells: Vec<_> =
+        records.as_array().unwrap().iter().map(|record| &record["load"]["cell"]).collect();
+    assert_eq!(cells, ["c1", "c2"]);
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let [baseline, candidate] = ["baseline", "candidate"].map(|side| folder.path().join(side));
+    let (_server, url) = server(quick());
+    for side in [&baseline, &candidate] {
+        measure(&url, side, &[]);
+    }
+    let out = folder.path().join("comparison.json");
+    let paths = [baseline.to_str().unwrap(), candidate.to_str().unwrap()];
+    let finished = run(["compare", paths[0], paths[1], "--out", out.to_str().unwrap()]);
+    assert!(finished.stdout.contains("noise between runs was not considered"), "{finished:?}");
+    let verified = run(["verify", out.to_str().unwrap()]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+
+    // Other conditions are no comparison.
+    let other = folder.path().join("other");
+    measure(&url, &other, &["--temperature", "1"]);
+    let finished = run(["compare", paths[0], other.to_str().unwrap()]);
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("request_settings"), "{}", finished.stderr);
+    let allowed = run([
+        "compare",
+        paths[0],
+        other.to_str().unwrap(),
+        "--allow-differing",
+        "request_settings",
+    ]);
+    assert_ne!(allowed.code, Some(2), "{}", allowed.stderr);
+}
+
+#[test]
+fn a_dataset_is_read_and_its_faults_are_named() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().join("prompts.jsonl");
+    fs::write(&dataset, "{\"id\": \"a\", \"prompt\": \"one\"}\n{\"id\": \"b\", \"prompt\": 2}\n")
+        .unwrap();
+    let runs = folder.path().join("runs");
+    let dataset = dataset.to_str().unwrap();
+    let finished = measure(&url, &runs, &["--dataset", dataset, "--nonce"]);
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("prompts.jsonl: line 2"), "{}", finished.stderr);
+    fs::write(dataset, "{\"id\": \"a\", \"prompt\": \"one\"}\n").unwrap();
+    let refused = measure(&url, &runs, &["--dataset", dataset]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("8 requests are more than its 1 lines"), "{}", refused.stderr);
+    let finished = measure(&url, &runs, &["--dataset", dataset, "--nonce"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+}
+
+#[test]
+fn keys_reach_the_server_and_no_file() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let output = crate::process::streamgauge()
+        .args(["run", "--base-url", &url, "--out", out, "--requests", "2", "--output-tokens", "2"])
+        .args(["--header", "X-Team: canary-header-value"])
+        .env("OPENAI_API_KEY", "canary-key-value")
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let mut written = [output.stdout, output.stderr].concat();
+    for entry in fs::read_dir(only_run(folder.path())).unwrap() {
+        written.extend(fs::read(entry.unwrap().path()).unwrap());
+    }
+    let written = String::from_utf8(written).unwrap();
+    assert!(!written.contains("canary"), "a secret was written");
+    assert!(written.contains("\"x-team\""), "the plan names the header");
+}
