@@ -3,8 +3,9 @@
 //! A general deserialiser serves this crate badly: of a doubled key the last must count, a lone
 //! surrogate escape is U+FFFD and no error, a member of the wrong type is passed over, counts are
 //! exact beyond 2^53, and one event must not cost an allocation. Here a value is a slice of the
-//! text that is read again only when someone asks what is in it. Whatever this reader accepts
-//! `serde_json` accepts too, lone surrogates and its lower depth limit apart.
+//! text that is read again only when someone asks what is in it. The first reading is strict:
+//! whatever it accepts `serde_json` accepts too, lone surrogates and its lower depth limit apart.
+//! Later readings of the same text only look for its borders.
 
 use std::borrow::Cow;
 
@@ -13,9 +14,7 @@ use memchr::memchr;
 /// Deepest nesting that is read.
 const MAX_DEPTH: u32 = 128;
 
-const SEPARATORS: [u8; 4] = *b" \t\n\r";
-
-/// One JSON value, as the text that it is written in.
+/// One valid JSON value, as the text that it is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Value<'a>(&'a str);
 
@@ -51,7 +50,7 @@ enum State {
 impl<'a> Value<'a> {
     /// Reads a text that is one JSON value. `None` if it is anything else.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
-        let mut cursor = Cursor::new(text);
+        let mut cursor = Cursor { text, at: 0, trusted: false };
         cursor.skip_separators();
         let value = cursor.value(0)?;
         cursor.is_at_end().then_some(value)
@@ -59,7 +58,9 @@ impl<'a> Value<'a> {
 
     /// The members, if this is an object; otherwise none.
     pub(crate) fn members(self) -> Members<'a> {
-        Members::of(self.0)
+        let mut cursor = self.cursor();
+        let state = if cursor.take(b'{') { State::First } else { State::Closed };
+        Members { cursor, state }
     }
 
     /// The last member with this name.
@@ -69,14 +70,15 @@ impl<'a> Value<'a> {
 
     /// The elements, if this is a list; otherwise none.
     pub(crate) fn elements(self) -> Elements<'a> {
-        let mut cursor = Cursor::new(self.0);
+        let mut cursor = self.cursor();
         let state = if cursor.take(b'[') { State::First } else { State::Closed };
         Elements { cursor, state }
     }
 
     /// The content, if this is a string.
     pub(crate) fn text(self) -> Option<Text<'a>> {
-        self.0.starts_with('"').then(|| Cursor::new(self.0).string()).flatten()
+        let raw = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        Some(Text { raw, escaped: memchr(b'\\', raw.as_bytes()).is_some() })
     }
 
     /// The digits and signs, if this is a number.
@@ -110,6 +112,10 @@ impl<'a> Value<'a> {
     /// The text that the value is written in.
     pub(crate) fn as_written(self) -> &'a str {
         self.0
+    }
+
+    fn cursor(self) -> Cursor<'a> {
+        Cursor { text: self.0, at: 0, trusted: true }
     }
 }
 
@@ -152,7 +158,7 @@ impl<'a> Members<'a> {
     /// The members of a text that should be one JSON object; read [`Self::is_whole`] after the
     /// last one.
     pub(crate) fn of(text: &'a str) -> Self {
-        let mut cursor = Cursor::new(text);
+        let mut cursor = Cursor { text, at: 0, trusted: false };
         cursor.skip_separators();
         let state = if cursor.take(b'{') { State::First } else { State::Broken };
         Self { cursor, state }
@@ -165,15 +171,16 @@ impl<'a> Members<'a> {
 
     fn step(&mut self) -> Option<(Text<'a>, Value<'a>)> {
         let cursor = &mut self.cursor;
-        cursor.next_item(&mut self.state, b'}')?;
-        let key = cursor.string()?;
-        cursor.skip_separators();
-        if !cursor.take(b':') {
+        if !cursor.next_item(&mut self.state, b'}') {
             return None;
         }
-        cursor.skip_separators();
-        let value = cursor.value(1)?;
-        Some((key, value))
+        let start = cursor.at + 1;
+        let escaped = cursor.string()?;
+        let key = Text { raw: &cursor.text[start..cursor.at - 1], escaped };
+        if !cursor.colon() {
+            return None;
+        }
+        Some((key, cursor.value(1)?))
     }
 }
 
@@ -193,24 +200,21 @@ impl<'a> Iterator for Elements<'a> {
     type Item = Value<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.cursor.next_item(&mut self.state, b']')?;
-        self.cursor.value(1)
+        if self.cursor.next_item(&mut self.state, b']') { self.cursor.value(1) } else { None }
     }
 }
 
-/// A place in a text. Every method that reads takes what it read, or answers `None` (or false)
-/// where the text is not what it should be.
+/// A place in a text. Every method that reads takes what it read, or answers `None` or false where
+/// the text is not what it should be.
 #[derive(Debug)]
 struct Cursor<'a> {
     text: &'a str,
     at: usize,
+    /// The text was read strictly before.
+    trusted: bool,
 }
 
 impl<'a> Cursor<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
-    }
-
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -222,113 +226,151 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip_separators(&mut self) {
-        while self.peek().is_some_and(|byte| SEPARATORS.contains(&byte)) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
         }
     }
 
     fn is_at_end(&self) -> bool {
-        let rest = &self.text.as_bytes()[self.at..];
-        rest.iter().all(|byte| SEPARATORS.contains(byte))
+        let mut rest = self.text.as_bytes()[self.at..].iter();
+        rest.all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
     }
 
-    /// Goes to the next item of an object or list. `None` at its end, or where there is neither.
-    fn next_item(&mut self, state: &mut State, close: u8) -> Option<()> {
+    /// Goes to the next item of an object or list. False at its end, or where there is neither.
+    fn next_item(&mut self, state: &mut State, close: u8) -> bool {
         if matches!(state, State::Closed | State::Broken) {
-            return None;
+            return false;
         }
         self.skip_separators();
         if self.take(close) {
             *state = State::Closed;
-            return None;
+            return false;
         }
         if *state == State::Later {
             if !self.take(b',') {
-                return None;
+                return false;
             }
             self.skip_separators();
         }
         *state = State::Later;
-        Some(())
+        true
+    }
+
+    fn colon(&mut self) -> bool {
+        self.skip_separators();
+        let found = self.take(b':');
+        self.skip_separators();
+        found
     }
 
     fn value(&mut self, depth: u32) -> Option<Value<'a>> {
         let start = self.at;
-        match self.peek()? {
-            b'"' => drop(self.string()?),
-            b'{' => self.object(depth + 1)?,
-            b'[' => self.list(depth + 1)?,
-            b't' => self.word("true")?,
-            b'f' => self.word("false")?,
-            b'n' => self.word("null")?,
-            _ => self.number()?,
-        }
-        Some(Value(&self.text[start..self.at]))
+        let found = if self.trusted { self.pass_value() } else { self.skip_value(depth) };
+        found.then(|| Value(&self.text[start..self.at]))
     }
 
-    fn object(&mut self, depth: u32) -> Option<()> {
-        let mut state = self.open(depth)?;
-        while self.next_item(&mut state, b'}').is_some() {
-            self.string()?;
-            self.skip_separators();
-            if !self.take(b':') {
-                return None;
+    /// Passes over a value of a text that is known to be valid.
+    fn pass_value(&mut self) -> bool {
+        let mut open = 0_u32;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    if self.string().is_none() {
+                        return false;
+                    }
+                    if open == 0 {
+                        return true;
+                    }
+                    continue;
+                }
+                b'{' | b'[' => open += 1,
+                b'}' | b']' if open == 1 => {
+                    self.at += 1;
+                    return true;
+                }
+                b'}' | b']' if open > 1 => open -= 1,
+                b'}' | b']' | b',' | b' ' | b'\t' | b'\n' | b'\r' if open == 0 => return true,
+                _ => {}
             }
-            self.skip_separators();
-            self.value(depth)?;
-        }
-        (state == State::Closed).then_some(())
-    }
-
-    fn list(&mut self, depth: u32) -> Option<()> {
-        let mut state = self.open(depth)?;
-        while self.next_item(&mut state, b']').is_some() {
-            self.value(depth)?;
-        }
-        (state == State::Closed).then_some(())
-    }
-
-    fn open(&mut self, depth: u32) -> Option<State> {
-        self.at += 1;
-        (depth <= MAX_DEPTH).then_some(State::First)
-    }
-
-    fn word(&mut self, word: &str) -> Option<()> {
-        let found = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
-        self.at += word.len();
-        found.then_some(())
-    }
-
-    fn number(&mut self) -> Option<()> {
-        self.take(b'-');
-        if !self.take(b'0') {
-            self.digits()?;
-        }
-        if self.take(b'.') {
-            self.digits()?;
-        }
-        if self.take(b'e') || self.take(b'E') {
-            if !self.take(b'+') {
-                self.take(b'-');
-            }
-            self.digits()?;
-        }
-        Some(())
-    }
-
-    fn digits(&mut self) -> Option<()> {
-        let start = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
-        (self.at > start).then_some(())
+        open == 0
     }
 
-    fn string(&mut self) -> Option<Text<'a>> {
+    /// Passes over a value, and makes sure that it is one.
+    fn skip_value(&mut self, depth: u32) -> bool {
+        match self.peek() {
+            Some(b'"') => self.string().is_some(),
+            Some(b'{') => self.object(depth + 1),
+            Some(b'[') => self.list(depth + 1),
+            Some(b't') => self.word("true"),
+            Some(b'f') => self.word("false"),
+            Some(b'n') => self.word("null"),
+            _ => self.number(),
+        }
+    }
+
+    fn object(&mut self, depth: u32) -> bool {
+        let mut state = State::First;
+        self.at += 1;
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        while self.next_item(&mut state, b'}') {
+            if self.string().is_none() || !self.colon() || !self.skip_value(depth) {
+                return false;
+            }
+        }
+        state == State::Closed
+    }
+
+    fn list(&mut self, depth: u32) -> bool {
+        let mut state = State::First;
+        self.at += 1;
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        while self.next_item(&mut state, b']') {
+            if !self.skip_value(depth) {
+                return false;
+            }
+        }
+        state == State::Closed
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let found = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
+        self.at += word.len();
+        found
+    }
+
+    fn number(&mut self) -> bool {
+        self.take(b'-');
+        let whole = self.take(b'0') || self.digits();
+        let fraction = !self.take(b'.') || self.digits();
+        if !self.take(b'e') && !self.take(b'E') {
+            return whole && fraction;
+        }
+        if !self.take(b'+') {
+            self.take(b'-');
+        }
+        whole && fraction && self.digits()
+    }
+
+    fn digits(&mut self) -> bool {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        self.at > start
+    }
+
+    /// Passes over a string; says whether it has escapes.
+    #[inline]
+    fn string(&mut self) -> Option<bool> {
         if !self.take(b'"') {
             return None;
         }
-        let start = self.at;
         let mut escaped = false;
         loop {
             self.at += plain_length(&self.text.as_bytes()[self.at..]);
@@ -342,7 +384,7 @@ impl<'a> Cursor<'a> {
             }
         }
         self.at += 1;
-        Some(Text { raw: &self.text[start..self.at - 1], escaped })
+        Some(escaped)
     }
 
     fn escape(&mut self) -> Option<()> {
@@ -363,13 +405,13 @@ impl<'a> Cursor<'a> {
 }
 
 /// How many bytes come before a quotation mark, a backslash or a control character.
+#[inline]
 fn plain_length(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH_BITS: u64 = ONES << 7;
-    let mut words = bytes.chunks_exact(8);
     let mut length = 0;
-    for word in &mut words {
-        let word = u64::from_le_bytes(word.try_into().expect("a chunk has eight bytes"));
+    while let Some(word) = bytes[length..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
         // In each of these the lowest high bit that is set marks the first such byte.
         let equal = |byte: u8| {
             let difference = word ^ (ONES * u64::from(byte));
@@ -383,7 +425,7 @@ fn plain_length(bytes: &[u8]) -> usize {
         length += 8;
     }
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-    let rest = words.remainder();
+    let rest = &bytes[length..];
     length + rest.iter().position(is_special).unwrap_or(rest.len())
 }
 
