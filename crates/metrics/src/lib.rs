@@ -22,11 +22,13 @@
 //! | `quantile`, `interval`, `statistic` | estimators of samples |
 //! | `request`, `inflight` | what one request gives, and how many were under way |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
+//! | `client_limited` | which of them the client's own delay may have bent |
 //! | `record` | plan and journal to run record |
 //! | `verify` | the rules that a record's own members must keep |
 //! | `compare`, `gate` | candidate against baseline: matching, deltas, limits and gates |
 
 mod catalogue;
+mod client_limited;
 mod compare;
 mod error;
 mod gate;

@@ -8,6 +8,7 @@ mod cases;
 mod comparison;
 mod figures;
 mod identity;
+mod instrument;
 mod leaves;
 mod load;
 mod notes;
@@ -72,7 +73,7 @@ impl Verification {
 /// cases; outcomes against each other; the completion metrics from the cases' durations;
 /// throughputs against the batch duration, and that against the times and windows; samples against
 /// declared requests and populations; the order of quantiles, intervals, windows and spreads; the
-/// load's sum, and eligibility from it. *Comparisons*: every delta, flag and gate; turnover runs
+/// load's sum, and eligibility from it; the metrics that the client may have bent. *Comparisons*: every delta, flag and gate; turnover runs
 /// and their failures.
 ///
 /// ```
@@ -107,6 +108,7 @@ fn check_record(record: &RunRecord, rules: &mut Rules) {
     figures::check(record, rules);
     if let RunRecord::V2(record) = record {
         load::check(record, rules);
+        instrument::check(record, rules);
     }
 }
 

@@ -1,18 +1,12 @@
 //! What the instrument says of itself: lag, lateness, reads, and the metrics it may have bent.
 
-use streamgauge_schema::{
-    Identifier, InstrumentReport, Metric, Plan, RequestLine, Spread, TimeBasis, Unit,
-};
+use streamgauge_schema::{InstrumentReport, Metric, Plan, RequestLine, Spread, TimeBasis};
 
 use super::text;
+use crate::client_limited::{client_limited, delay_ms};
 use crate::error::RecordError;
 use crate::measured::Measured;
 use crate::quantile::sorted_quantile;
-
-/// Below this delay of the instrument, in milliseconds, no metric is called bent.
-const TOLERATED_MS: f64 = 1.0;
-/// Nor below this share of the metric.
-const TOLERATED_SHARE: f64 = 0.01;
 
 pub(super) fn report(
     plan: &Plan,
@@ -24,7 +18,6 @@ pub(super) fn report(
     let lateness = spread(run.sent.iter().filter_map(|line| {
         line.scheduled_us.map(|scheduled| line.started_us.saturating_sub(scheduled))
     }));
-    let delay = [lag, lateness].into_iter().flatten().map(|spread| spread.p99);
     let sum = |of: fn(&RequestLine) -> u64| {
         run.sent.iter().map(|line| of(line)).fold(0, u64::saturating_add)
     };
@@ -39,22 +32,8 @@ pub(super) fn report(
         }),
         stale_connections: sum(|line| line.stale_connections),
         resends: sum(|line| u64::from(line.attempts.saturating_sub(1))),
-        client_limited: client_limited(metrics, delay.reduce(f64::max)),
+        client_limited: client_limited(metrics, delay_ms(lag, lateness)),
     })
-}
-
-/// The latencies, in milliseconds, against which the instrument's own delay is not small.
-fn client_limited(metrics: &[Metric], delay_ms: Option<f64>) -> Vec<Identifier> {
-    let Some(delay_ms) = delay_ms else {
-        return Vec::new();
-    };
-    let limited = |metric: &&Metric| {
-        metric.unit == Unit::Milliseconds
-            && metric
-                .value
-                .is_some_and(|value| delay_ms > TOLERATED_MS.max(TOLERATED_SHARE * value))
-    };
-    metrics.iter().filter(limited).map(|metric| metric.id.clone()).collect()
 }
 
 fn spread(samples_us: impl Iterator<Item = u64>) -> Option<Spread> {

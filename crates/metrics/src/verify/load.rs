@@ -1,8 +1,6 @@
-//! Rules of version 2's own parts: the load, its windows, and the instrument's report.
+//! Rules of version 2's own load: what was offered, what became of it, and its windows.
 
-use streamgauge_schema::{
-    CaseOutcome, FailureStage, JsonPath, Millis, RunRecordV2, Spread, Window,
-};
+use streamgauge_schema::{CaseOutcome, FailureStage, Millis, RunRecordV2, Window};
 
 use super::figures::BATCH_DURATION;
 use super::{Rules, at, same_bits, shown};
@@ -14,7 +12,6 @@ pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
     check_request_throughput(record, rules);
     check_eligibility(record, rules);
     check_windows(record, rules);
-    check_instrument(record, rules);
 }
 
 fn check_completions(record: &RunRecordV2, rules: &mut Rules) {
@@ -240,41 +237,4 @@ fn check_window(name: &str, window: &Window, rules: &mut Rules) {
 fn seconds_of(window: &Window) -> Option<f64> {
     let [from, to] = [window.from_ms, window.to_ms].map(Millis::to_micros);
     Some(to?.checked_sub(from?)? as f64 / 1e6)
-}
-
-fn check_instrument(record: &RunRecordV2, rules: &mut Rules) {
-    let instrument = &record.instrument;
-    rules.at_most(
-        "coalesced-reads-are-reads",
-        [
-            (instrument.coalesced_reads, "instrument.coalesced_reads"),
-            (instrument.reads, "instrument.reads"),
-        ],
-    );
-    for (key, spread) in [
-        ("observer_lag_ms", &instrument.observer_lag_ms),
-        ("dispatch_lateness_ms", &instrument.dispatch_lateness_ms),
-    ] {
-        if let Some(spread) = spread {
-            check_spread(at("instrument").key(key), spread, rules);
-        }
-    }
-    for (index, id) in instrument.client_limited.iter().enumerate() {
-        rules.check(
-            "client-limited-metrics-exist",
-            record.metrics.iter().any(|metric| metric.id == *id),
-            [at("instrument.client_limited").index(index)],
-            format!("{id} is listed as limited by the client and is a metric of the record"),
-        );
-    }
-}
-
-fn check_spread(path: JsonPath, spread: &Spread, rules: &mut Rules) {
-    let Spread { median, p99, max } = *spread;
-    rules.check(
-        "spreads-rise",
-        [0.0, median, p99, max, f64::MAX].is_sorted(),
-        ["median", "p99", "max"].map(|key| path.clone().key(key)),
-        format!("{path} rises from 0: median {median:?}, p99 {p99:?}, max {max:?}"),
-    );
 }

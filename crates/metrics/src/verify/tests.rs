@@ -15,6 +15,9 @@ use crate::sample_run::{header, plan, refused, succeeded};
 const COMPARISON: &[u8] =
     include_bytes!("../../../schema/tests/records/runtime-profile-comparison-v1.json");
 
+/// Lateness that bends latencies up to 150 ms.
+const LATE: &str = r#"{"median": 0.0, "p99": 1.5, "max": 9.0}"#;
+
 /// A run of 24 requests, the last of them refused, with a steady window and receive stamps.
 fn record() -> Json {
     let mut plan = plan(24, 2);
@@ -130,7 +133,15 @@ fn every_rule_of_records_notices_its_fault() {
         ("batch-is-whole-window", &[("windows.whole.to_ms", "2303.001")]),
         ("coalesced-reads-are-reads", &[("instrument.coalesced_reads", "100000")]),
         ("spreads-rise", &[("instrument.observer_lag_ms.max", "0.0")]),
-        ("client-limited-metrics-exist", &[("instrument.client_limited", r#"["other"]"#)]),
+        ("client-limited-follows", &[("instrument.client_limited", r#"["other"]"#)]),
+        ("client-limited-follows", &[("instrument.client_limited", r#"["ttft_p50_ms"]"#)]),
+        ("client-limited-follows", &[("instrument.client_limited", "[]")]),
+        ("client-limited-follows", &[("instrument.observer_lag_ms.p99", "0.9")]),
+        ("client-limited-follows", &[("instrument.observer_lag_ms", "null")]),
+        (
+            "client-limited-follows",
+            &[("instrument.observer_lag_ms", "null"), ("instrument.dispatch_lateness_ms", LATE)],
+        ),
     ];
     for (rule, edits) in cases {
         let found = broken(&edited(record(), edits));
@@ -162,6 +173,8 @@ fn every_rule_of_metrics_notices_its_fault() {
         ("population-is-covered", "ttft_p50_ms", "missing", "1"),
         ("population-is-covered", "first_generated_median_ms", "missing", "0"),
         ("population-is-covered", "chunk_interval_p50_ms", "missing", "24"),
+        ("client-limited-follows", "e2e_p99_ms", "value", "1000.0"),
+        ("client-limited-follows", "e2e_p99_ms", "value", "null"),
         ("interval-level-in-range", "ttft_p50_ms", "interval.level", "1.0"),
         ("interval-holds-value", "ttft_p50_ms", "interval.lower", "100.5"),
         ("interval-holds-value", "ttft_p50_ms", "interval.upper", "99.5"),
@@ -243,6 +256,12 @@ fn what_breaks_no_rule() {
         assert!(broken(&edited(comparison(), edits)).is_empty(), "{edits:?}");
     }
     let records: &[&[(&str, &str)]] = &[
+        // Lateness bends as lag does; the worse of the two counts.
+        &[("instrument.dispatch_lateness_ms", LATE)],
+        &[
+            ("instrument.observer_lag_ms", "null"),
+            ("instrument.dispatch_lateness_ms", r#"{"median": 0.0, "p99": 2.5, "max": 9.0}"#),
+        ],
         // Above 10,000 requests the cases stand in a file of their own.
         &[("cases", "null")],
         &[("cases[0].primary_outcome", r#""unverified""#)],
