@@ -24,7 +24,8 @@ pub struct Case {
     pub title: PublicText,
     /// What became of it.
     pub outcome: CaseOutcome,
-    /// The outcome that counts: pass or fail only when exactly the expected model answered.
+    /// The outcome that counts: `pass` or `fail` as graded, when exactly the expected model
+    /// answered; else `unverified`, also of what failed or did not run.
     pub primary_outcome: CaseOutcome,
     /// Where it went wrong.
     #[serde(deserialize_with = "nullable")]
