@@ -167,6 +167,7 @@ fn what_became_of_requests() {
             not_run,
         ]
     );
+    assert!(cases.iter().all(|case| case.primary_outcome == CaseOutcome::Unverified));
     assert_eq!(cases[3].duration_ms, None);
     assert_eq!(cases[0].title.as_str(), "Dataset request 01");
     assert_eq!(record.counts.outcomes[&CaseOutcome::NotRun], 4);

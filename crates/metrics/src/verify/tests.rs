@@ -104,6 +104,8 @@ fn every_rule_of_records_notices_its_fault() {
         ("case-ids-differ", &[("cases[1].case_id", r#""request-01""#)]),
         ("primary-outcome-fits", &[("cases[0].primary_outcome", r#""pass""#)]),
         ("primary-outcome-fits", &[("cases[23].primary_outcome", r#""fail""#)]),
+        // What was not answered has no primary outcome, not even its own.
+        ("primary-outcome-fits", &[("cases[23].primary_outcome", r#""error""#)]),
         (
             "passes-have-no-failure-stage",
             &[("cases[23].outcome", r#""pass""#), ("cases[23].failure_stage", r#""stream""#)],
