@@ -43,7 +43,7 @@ impl Failure {
         let told = match Value::parse(&text) {
             Some(_) => Self::told_by(class, &text),
             None => {
-                let message = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+                let message = Some(text.into_owned()).filter(|text| !text.trim().is_empty());
                 Self { message, ..Self::of(class) }
             }
         };

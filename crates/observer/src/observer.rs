@@ -271,7 +271,7 @@ impl Observer {
             Verdict::Failure => None,
             // Of a JSON object that was cut short nobody can say what it would have been.
             Verdict::NotAnObject
-                if end != End::Clean && matches!(text.get(..1), None | Some("{")) =>
+                if end != End::Clean && (text.is_empty() || text.starts_with('{')) =>
             {
                 Some(self.conclude_transfer(end))
             }

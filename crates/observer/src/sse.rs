@@ -193,7 +193,7 @@ impl SseDecoder {
         self.position
     }
 
-    /// Whether any line so far was a comment or had a field name that event streams have.
+    /// Whether any line so far had a field name that event streams have.
     #[must_use]
     pub fn fields_seen(&self) -> bool {
         self.fields_seen
@@ -294,7 +294,10 @@ impl SseDecoder {
         };
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
-            b"" => self.block.comment(value),
+            b"" => {
+                self.block.comment(value);
+                return None;
+            }
             b"data" => {
                 let joined = self.block.data.len() + usize::from(self.block.has_data);
                 if joined + value.len() > self.limits.max_event_bytes {
