@@ -2,7 +2,7 @@
 
 use crate::count::count;
 use crate::dialect::{Rules, Shape};
-use crate::json::{Text, Value};
+use crate::json::{Members, Text, Value};
 use crate::tally::Tally;
 use crate::usage::{Report, Scope};
 
@@ -67,19 +67,18 @@ impl Rules for OpenaiChat {
             .flatten()
             .map(usage_report)
             .find(Report::says_anything);
-        for (position, choice) in chunk.choices.into_iter().flat_map(Value::elements).enumerate() {
-            if !choice.is_object() {
-                continue;
-            }
-            let choice = Choice::of(choice, position as u64, shape);
-            choice.read(tally);
-            scope = match choice.finish_reason {
-                Some(_) => Scope::Choice,
-                None if scope == Scope::Choice => Scope::Choice,
-                None => Scope::Running,
-            };
-            report =
-                report.or_else(|| choice.usage.map(usage_report).filter(Report::says_anything));
+        if let Some(choices) = chunk.choices {
+            choices.objects(|position, members| {
+                let choice = Choice::of(members, position, shape);
+                choice.read(tally);
+                scope = match choice.finish_reason {
+                    Some(_) => Scope::Choice,
+                    None if scope == Scope::Choice => Scope::Choice,
+                    None => Scope::Running,
+                };
+                report =
+                    report.or_else(|| choice.usage.map(usage_report).filter(Report::says_anything));
+            });
         }
         if let Some(report) = report {
             tally.usage(&report, scope);
@@ -88,13 +87,13 @@ impl Rules for OpenaiChat {
 }
 
 impl<'a> Choice<'a> {
-    fn of(value: Value<'a>, position: u64, shape: Shape) -> Self {
+    fn of(members: &mut Members<'a>, position: u64, shape: Shape) -> Self {
         let delta_name = match shape {
             Shape::Event => "delta",
             Shape::Whole => "message",
         };
         let mut choice = Self { index: position, ..Self::default() };
-        for (key, value) in value.members() {
+        for (key, value) in members {
             match &*key.decode() {
                 "index" => choice.index = value.number().and_then(count).unwrap_or(position),
                 "finish_reason" => choice.finish_reason = value.some_text(),

@@ -35,6 +35,19 @@ fn of_a_doubled_key_the_last_counts() {
 }
 
 #[test]
+fn objects_of_a_list_are_read_in_place() {
+    let list = r#" [ {"a":1,"b":{"c":[2]}}, 3, null , [{"d":4}], {}, {"e":"}"} ] "#;
+    let mut found = Vec::new();
+    Value::parse(list).unwrap().objects(|place, members| {
+        let first = members.next().map(|(key, _)| key.decode().into_owned());
+        found.push((place, first));
+    });
+    let expected = [(0, Some("a")), (4, None), (5, Some("e"))];
+    assert_eq!(found, expected.map(|(place, key)| (place, key.map(str::to_owned))));
+    Value::parse(r#"{"a":{}}"#).unwrap().objects(|place, _| panic!("element {place}"));
+}
+
+#[test]
 fn nesting_is_read_up_to_its_limit() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert!(Value::parse(&nested(128)).is_some());

@@ -1,0 +1,260 @@
+//! The borders of JSON: where a value, a string or a member begins and ends.
+
+use crate::json::Text;
+
+/// Deepest nesting that is read.
+const MAX_DEPTH: u32 = 128;
+
+/// A place in a text. Every method that reads takes what it read, or answers `None` or false where
+/// the text is not what it should be.
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    /// The text was read strictly before.
+    trusted: bool,
+}
+
+/// How far the items of an object or list have been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    First,
+    Later,
+    Closed,
+    Broken,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the beginning of a text that may be anything.
+    pub(super) fn strict(text: &'a str) -> Self {
+        Self { text, at: 0, trusted: false }
+    }
+
+    /// At the beginning of a text that is known to be valid.
+    pub(super) fn trusting(text: &'a str) -> Self {
+        Self { text, at: 0, trusted: true }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub(super) fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(super) fn skip_separators(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        let mut rest = self.text.as_bytes()[self.at..].iter();
+        rest.all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+    }
+
+    /// Goes to the next item of an object or list. False at its end, or where there is neither.
+    pub(super) fn next_item(&mut self, state: &mut State, close: u8) -> bool {
+        self.skip_separators();
+        match (*state, self.peek()) {
+            (State::Later, Some(b',')) => {
+                self.at += 1;
+                self.skip_separators();
+                true
+            }
+            (State::First | State::Later, Some(byte)) if byte == close => {
+                self.at += 1;
+                *state = State::Closed;
+                false
+            }
+            (State::First, Some(_)) => {
+                *state = State::Later;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn colon(&mut self) -> bool {
+        self.skip_separators();
+        let found = self.take(b':');
+        self.skip_separators();
+        found
+    }
+
+    /// The text of the next value.
+    pub(super) fn value(&mut self, depth: u32) -> Option<&'a str> {
+        let start = self.at;
+        let found = if self.trusted { self.pass_value() } else { self.skip_value(depth) };
+        found.then(|| &self.text[start..self.at])
+    }
+
+    /// The next value, which must be a string.
+    pub(super) fn text(&mut self) -> Option<Text<'a>> {
+        let start = self.at + 1;
+        let escaped = self.string()?;
+        Some(Text { raw: &self.text[start..self.at - 1], escaped })
+    }
+
+    /// Passes over a value of a text that is known to be valid.
+    pub(super) fn pass_value(&mut self) -> bool {
+        let mut open = 0_u32;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    if self.string().is_none() {
+                        return false;
+                    }
+                    if open == 0 {
+                        return true;
+                    }
+                    continue;
+                }
+                b'{' | b'[' => open += 1,
+                b'}' | b']' if open == 1 => {
+                    self.at += 1;
+                    return true;
+                }
+                b'}' | b']' if open > 1 => open -= 1,
+                b'}' | b']' | b',' | b' ' | b'\t' | b'\n' | b'\r' if open == 0 => return true,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        open == 0
+    }
+
+    /// Passes over a value, and makes sure that it is one.
+    fn skip_value(&mut self, depth: u32) -> bool {
+        match self.peek() {
+            Some(b'"') => self.string().is_some(),
+            Some(b'{') => self.object(depth + 1),
+            Some(b'[') => self.list(depth + 1),
+            Some(b't') => self.word("true"),
+            Some(b'f') => self.word("false"),
+            Some(b'n') => self.word("null"),
+            _ => self.number(),
+        }
+    }
+
+    fn object(&mut self, depth: u32) -> bool {
+        let mut state = State::First;
+        self.at += 1;
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        while self.next_item(&mut state, b'}') {
+            if self.string().is_none() || !self.colon() || !self.skip_value(depth) {
+                return false;
+            }
+        }
+        state == State::Closed
+    }
+
+    fn list(&mut self, depth: u32) -> bool {
+        let mut state = State::First;
+        self.at += 1;
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        while self.next_item(&mut state, b']') {
+            if !self.skip_value(depth) {
+                return false;
+            }
+        }
+        state == State::Closed
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let found = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
+        self.at += word.len();
+        found
+    }
+
+    fn number(&mut self) -> bool {
+        self.take(b'-');
+        let whole = self.take(b'0') || self.digits();
+        let fraction = !self.take(b'.') || self.digits();
+        if !self.take(b'e') && !self.take(b'E') {
+            return whole && fraction;
+        }
+        if !self.take(b'+') {
+            self.take(b'-');
+        }
+        whole && fraction && self.digits()
+    }
+
+    fn digits(&mut self) -> bool {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        self.at > start
+    }
+
+    /// Passes over a string; says whether it has escapes.
+    #[inline]
+    fn string(&mut self) -> Option<bool> {
+        if !self.take(b'"') {
+            return None;
+        }
+        let mut escaped = false;
+        loop {
+            self.at += plain_length(&self.text.as_bytes()[self.at..]);
+            match self.peek()? {
+                b'"' => break,
+                b'\\' => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                _ => return None,
+            }
+        }
+        self.at += 1;
+        Some(escaped)
+    }
+
+    fn escape(&mut self) -> Option<()> {
+        let bytes = self.text.as_bytes();
+        match bytes.get(self.at + 1)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 2,
+            b'u' => {
+                let digits = bytes.get(self.at + 2..self.at + 6)?;
+                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return None;
+                }
+                self.at += 6;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// How many bytes come before a quotation mark, a backslash or a control character.
+#[inline]
+fn plain_length(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    let mut length = 0;
+    while let Some(word) = bytes[length..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        // In each of these the lowest high bit that is set marks the first such byte.
+        let equal = |byte: u8| {
+            let difference = word ^ (ONES * u64::from(byte));
+            difference.wrapping_sub(ONES) & !difference
+        };
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let found = (equal(b'"') | equal(b'\\') | control) & HIGH_BITS;
+        if found != 0 {
+            return length + found.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    let rest = &bytes[length..];
+    length + rest.iter().position(is_special).unwrap_or(rest.len())
+}
