@@ -161,7 +161,10 @@ impl Observer {
             body,
             ending,
             elapsed_us: self.over_us.unwrap_or(self.events.timeline.now_us()),
-            bytes: if body == BodyKind::Stream { self.decoder.position() } else { self.bytes },
+            bytes: match self.body.route {
+                Route::Stream | Route::Unproven => self.decoder.position(),
+                Route::Document | Route::Refused | Route::Sniffed => self.bytes,
+            },
             reads: self.reads,
             coalesced_reads: self.coalesced_reads,
         };

@@ -100,6 +100,7 @@ fn a_status_other_than_2xx_wins_over_any_body() {
         assert_eq!((observation.http_status, error.class), (status, FailureClass::HttpStatus));
         assert_eq!(error.message.as_deref(), message);
         assert_eq!((observation.events, observation.ending), (0, None));
+        assert_eq!((observation.bytes, observation.elapsed_us), (body.len() as u64, 1_000));
         assert_eq!(observation.retry_after_s, Some(7.0));
         assert_eq!(observed.extraction.body_kind, None);
     }
