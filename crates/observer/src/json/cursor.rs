@@ -39,12 +39,14 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    #[inline]
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
+    #[inline]
     pub(super) fn skip_separators(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
@@ -57,6 +59,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Goes to the next item of an object or list. False at its end, or where there is neither.
+    #[inline]
     pub(super) fn next_item(&mut self, state: &mut State, close: u8) -> bool {
         self.skip_separators();
         match (*state, self.peek()) {
@@ -78,6 +81,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn colon(&mut self) -> bool {
         self.skip_separators();
         let found = self.take(b':');
@@ -86,6 +90,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The text of the next value.
+    #[inline]
     pub(super) fn value(&mut self, depth: u32) -> Option<&'a str> {
         let start = self.at;
         let found = if self.trusted { self.pass_value() } else { self.skip_value(depth) };
@@ -93,6 +98,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next value, which must be a string.
+    #[inline]
     pub(super) fn text(&mut self) -> Option<Text<'a>> {
         let start = self.at + 1;
         let escaped = self.string()?;

@@ -23,13 +23,15 @@ impl<'a> Text<'a> {
     }
 
     /// The text itself; copied only if it has escapes.
+    #[inline]
     pub(crate) fn decode(self) -> Cow<'a, str> {
-        if !self.escaped {
-            return Cow::Borrowed(self.raw);
-        }
+        if self.escaped { Cow::Owned(self.unescaped()) } else { Cow::Borrowed(self.raw) }
+    }
+
+    fn unescaped(self) -> String {
         let mut text = String::with_capacity(self.raw.len());
         self.pieces(|piece| text.push_str(piece));
-        Cow::Owned(text)
+        text
     }
 
     /// Hands out the text in pieces: runs without escapes, and what each escape stands for. A lone
