@@ -95,15 +95,16 @@ fn singles(record: &RunRecordV2, format: Format) -> String {
             direction(metric).to_owned(),
         ]
     });
-    let inflight = [
-        ("Peak in flight", record.performance.observed_peak_inflight.map(|peak| peak as f64)),
-        ("Mean in flight", record.windows.whole.map(|window| window.mean_inflight)),
-        ("Client's own lag, p99, ms", record.instrument.observer_lag_ms.map(|lag| lag.p99)),
+    let peak = record.performance.observed_peak_inflight;
+    let of_the_client = [
+        ("Peak in flight", peak.map_or_else(|| figure(None), count)),
+        ("Mean in flight", figure(record.windows.whole.map(|window| window.mean_inflight))),
+        ("Client's own lag, p99, ms", figure(record.instrument.observer_lag_ms.map(|lag| lag.p99))),
     ];
-    let inflight = inflight
+    let of_the_client = of_the_client
         .into_iter()
-        .map(|(label, value)| [label.to_owned(), figure(value), String::new(), String::new()]);
-    table(format, ["", "value", "n", "better"], rows.chain(inflight))
+        .map(|(label, value)| [label.to_owned(), value, String::new(), String::new()]);
+    table(format, ["", "value", "n", "better"], rows.chain(of_the_client))
 }
 
 fn split_label(metric: &Metric) -> Option<(&str, &str)> {
