@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use streamgauge_client::{
-    Access, JournalError, JournalWriter, RunClock, RunDir, RunError, run, write_new,
-};
+use streamgauge_client::{Access, JournalError, JournalWriter, RunClock, RunDir, RunError, run};
 use streamgauge_schema::{EndReason, JournalLine, RunRecordV2};
 use tokio::sync::watch;
 
@@ -62,7 +60,7 @@ pub(crate) async fn measure(
     };
     journal.finish()?;
     let rebuilt = rebuild(&dir)?;
-    write_new(&dir.record(), &rebuilt.bytes, 0o644)?;
+    rebuilt.write(&dir)?;
     Ok(Measured {
         dir,
         record: rebuilt.record,

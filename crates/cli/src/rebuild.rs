@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Journal, RunDir, read_file};
-use streamgauge_metrics::{RunInput, build_record};
+use streamgauge_client::{Journal, RunDir, read_file, write_new};
+use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunInput, build_cases, build_record};
 use streamgauge_schema::{
-    Digest, Evidence, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
+    Case, Digest, Evidence, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
 };
 
 /// A run directory's plan and journal, and the record that they make.
@@ -14,7 +14,32 @@ use streamgauge_schema::{
 pub(crate) struct Rebuilt {
     pub(crate) journal: Journal,
     pub(crate) record: RunRecordV2,
+    /// What `record.json` must hold.
     pub(crate) bytes: Vec<u8>,
+    /// What `cases.jsonl` must hold, where the record does not hold its cases.
+    pub(crate) cases: Option<Vec<u8>>,
+}
+
+impl Rebuilt {
+    /// Writes the record, and its cases where they stand apart. Neither file may exist.
+    pub(crate) fn write(&self, dir: &RunDir) -> anyhow::Result<()> {
+        if let Some(cases) = &self.cases {
+            write_new(&dir.cases(), cases, 0o644)?;
+        }
+        Ok(write_new(&dir.record(), &self.bytes, 0o644)?)
+    }
+
+    /// Where the files of the directory first differ from what plan and journal give.
+    pub(crate) fn difference(&self, dir: &RunDir) -> anyhow::Result<Option<String>> {
+        let mut files = vec![(dir.record(), &self.bytes)];
+        files.extend(self.cases.as_ref().map(|cases| (dir.cases(), cases)));
+        for (path, bytes) in files {
+            if let Some(difference) = first_difference(&read_file(&path)?, bytes) {
+                return Ok(Some(format!("{}: {difference}", path.display())));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Builds the record of a run directory. It does not look at a `record.json` that is there.
@@ -32,15 +57,31 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
             journal.header.plan_sha256.prefix(12)
         );
     }
-    let record = build_record(&RunInput {
+    let mut input = RunInput {
         plan: &plan,
         header: &journal.header,
         requests: &journal.requests,
         trailer: journal.trailer.as_ref(),
         evidence: vec![evidence(&journal_path, &journal_bytes)?],
-    })?;
+    };
+    let mut cases = None;
+    if plan.load.requests > MAX_CASES_IN_RECORD {
+        let lines = one_a_line(&build_cases(&input)?)?;
+        input.evidence.push(evidence(&dir.cases(), &lines)?);
+        cases = Some(lines);
+    }
+    let record = build_record(&input)?;
     let bytes = digest_bytes(&record)?;
-    Ok(Rebuilt { journal, record, bytes })
+    Ok(Rebuilt { journal, record, bytes, cases })
+}
+
+fn one_a_line(cases: &[Case]) -> anyhow::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for case in cases {
+        serde_json::to_writer(&mut lines, case)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
 fn evidence(path: &Path, bytes: &[u8]) -> anyhow::Result<Evidence> {

@@ -75,6 +75,12 @@ impl RunDir {
         self.0.join("observations.jsonl")
     }
 
+    /// `cases.jsonl`, beside a record that does not hold its cases.
+    #[must_use]
+    pub fn cases(&self) -> PathBuf {
+        self.0.join("cases.jsonl")
+    }
+
     /// `record.json`.
     #[must_use]
     pub fn record(&self) -> PathBuf {

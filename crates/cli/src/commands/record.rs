@@ -2,18 +2,26 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
-use streamgauge_client::{RunDir, read_file, write_new};
+use clap::builder::PossibleValuesParser;
+use streamgauge_client::RunDir;
+use streamgauge_metrics::to_v1;
+use streamgauge_schema::digest_bytes;
 
 use crate::console;
 use crate::exit::Exit;
-use crate::rebuild::{first_difference, rebuild};
+use crate::rebuild::{Rebuilt, rebuild};
 
 /// Arguments of `record`.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
     /// Run directory
     run_dir: PathBuf,
+    /// Version of the record: 2 is written into the directory, 1 is printed
+    #[arg(long, value_name = "VERSION", default_value = "2")]
+    #[arg(value_parser = PossibleValuesParser::new(["1", "2"]))]
+    record_version: String,
 }
 
 /// Writes the record if there is none, else compares; never overwrites.
@@ -26,20 +34,28 @@ pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<Exit> {
             rebuilt.journal.torn_bytes
         ));
     }
+    if args.record_version == "1" {
+        let bytes = digest_bytes(&to_v1(&rebuilt.record)?)?;
+        console::result(&String::from_utf8(bytes).context("canonical bytes are ASCII")?)?;
+        return Ok(Exit::Done);
+    }
+    write_or_compare(&dir, &rebuilt)
+}
+
+fn write_or_compare(dir: &RunDir, rebuilt: &Rebuilt) -> anyhow::Result<Exit> {
     let path = dir.record();
     if !path.exists() {
-        write_new(&path, &rebuilt.bytes, 0o644)?;
+        rebuilt.write(dir)?;
         console::result(&path.display().to_string())?;
         return Ok(Exit::Done);
     }
-    let written = read_file(&path)?;
-    match first_difference(&written, &rebuilt.bytes) {
+    match rebuilt.difference(dir)? {
         None => {
             console::result(&format!("{}: as plan and journal give it", path.display()))?;
             Ok(Exit::Done)
         }
         Some(difference) => {
-            console::result(&format!("{}: {difference}", path.display()))?;
+            console::result(&difference)?;
             Ok(Exit::GateFailed)
         }
     }

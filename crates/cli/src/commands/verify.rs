@@ -97,7 +97,7 @@ fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
     let written = read_file(&dir.record())?;
     let mut report = check_document(&dir.record(), &written, explain)?;
     report.rules += 1;
-    if let Some(difference) = first_difference(&written, &rebuild(&dir)?.bytes) {
+    if let Some(difference) = rebuild(&dir)?.difference(&dir)? {
         report.holds = false;
         report.broken.push(Broken {
             rule: "record-is-what-the-journal-gives".to_owned(),

@@ -1,6 +1,7 @@
 //! `run`, and what becomes of what it writes.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use streamgauge_sim::{FaultKind, FaultRule, SimConfig};
@@ -34,6 +35,30 @@ fn a_run_writes_a_record_that_proves_itself() {
     assert_eq!(verified.code, Some(0), "{}", verified.stdout);
     let rebuilt = run(["record", dir.to_str().unwrap()]);
     assert_eq!(rebuilt.code, Some(0), "{}", rebuilt.stdout);
+
+    let old = run(["record", "--record-version", "1", dir.to_str().unwrap()]);
+    let path = folder.path().join("old.json");
+    fs::write(&path, &old.stdout).unwrap();
+    let verified = run(["verify", path.to_str().unwrap()]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    assert_eq!(old.stdout.matches("\"samples\"").count(), 7);
+}
+
+#[test]
+fn the_cases_of_a_long_run_stand_in_a_file_of_their_own() {
+    let (_server, url) = server(SimConfig { ttft: Duration::ZERO, ..quick() });
+    let folder = tempfile::tempdir().unwrap();
+    let long = ["--requests", "10001", "--concurrency", "64", "--output-tokens", "1"];
+    let out = folder.path().to_str().unwrap();
+    let finished =
+        run(["run", "--base-url", &url, "--input-tokens", "30", "--out", out].iter().chain(&long));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let dir = only_run(folder.path());
+    let cases = fs::read_to_string(dir.join("cases.jsonl")).unwrap();
+    assert_eq!(cases.lines().count(), 10_001);
+    assert_eq!(run(["verify", dir.to_str().unwrap()]).code, Some(0));
+    fs::write(dir.join("cases.jsonl"), cases.replacen("succeeded", "failed", 1) + "\n").unwrap();
+    assert_eq!(run(["verify", dir.to_str().unwrap()]).code, Some(1));
 }
 
 #[test]

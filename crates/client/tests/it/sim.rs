@@ -105,7 +105,7 @@ async fn a_failed_request_never_ends_the_run() {
 #[tokio::test]
 async fn an_unreachable_server_fails_every_request() {
     let (server, url) = server(quick());
-    server.shutdown();
+    drop(server);
     let (lines, _) = lines(&plan(&url, 3, 2)).await;
     let classes: Vec<_> = lines.iter().map(|line| line.failure.as_ref().unwrap().class).collect();
     assert_eq!(classes, [FailureClass::Connect; 3]);
