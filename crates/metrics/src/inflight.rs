@@ -57,20 +57,20 @@ pub fn steady_window(spans: &[Span], target: u64, median_latency_us: f64) -> Opt
 /// Walks through the starts of spans in time, with the number of spans under way at each.
 struct Starts {
     starts: std::vec::IntoIter<u64>,
-    ends: std::iter::Peekable<std::vec::IntoIter<u64>>,
+    /// Wide enough for the end of a span that begins at the last microsecond there is.
+    ends: std::iter::Peekable<std::vec::IntoIter<u128>>,
     inflight: u64,
 }
 
 impl Starts {
     fn of(spans: &[Span]) -> Self {
-        let sorted = |edge: fn(&Span) -> u64| {
-            // A span without length overlaps nothing, but it was under way when it began.
-            let mut edges: Vec<u64> = spans.iter().map(edge).collect();
-            edges.sort_unstable();
-            edges.into_iter()
-        };
-        let ends = sorted(|span| span.to_us.max(span.from_us.saturating_add(1)));
-        Self { starts: sorted(|span| span.from_us), ends: ends.peekable(), inflight: 0 }
+        let mut starts: Vec<u64> = spans.iter().map(|span| span.from_us).collect();
+        // A span without length overlaps nothing, but it was under way when it began.
+        let end = |span: &Span| u128::from(span.to_us).max(u128::from(span.from_us) + 1);
+        let mut ends: Vec<u128> = spans.iter().map(end).collect();
+        starts.sort_unstable();
+        ends.sort_unstable();
+        Self { starts: starts.into_iter(), ends: ends.into_iter().peekable(), inflight: 0 }
     }
 }
 
@@ -79,7 +79,7 @@ impl Iterator for Starts {
 
     fn next(&mut self) -> Option<Self::Item> {
         let start = self.starts.next()?;
-        while self.ends.next_if(|end| *end <= start).is_some() {
+        while self.ends.next_if(|end| *end <= u128::from(start)).is_some() {
             self.inflight -= 1;
         }
         self.inflight += 1;
@@ -99,13 +99,14 @@ mod tests {
 
     #[test]
     fn peaks() {
-        let cases: [(Edges, Option<u64>); 7] = [
+        let cases: [(Edges, Option<u64>); 8] = [
             (&[], None),
             (&[(5, 9)], Some(1)),
             (&[(0, 10), (10, 20)], Some(1)),
             (&[(0, 10), (9, 20)], Some(2)),
             (&[(9, 20), (0, 10), (3, 4), (3, 4)], Some(3)),
             (&[(0, 0)], Some(1)),
+            (&[(u64::MAX, u64::MAX), (5, u64::MAX)], Some(1)),
             (&[(0, 100), (1, 100), (2, 100), (100, 200)], Some(3)),
         ];
         for (edges, expected) in cases {

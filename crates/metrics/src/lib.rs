@@ -57,7 +57,7 @@ pub use inflight::{Span, mean_inflight, peak_inflight, steady_window};
 pub use interval::quantile_interval;
 pub use page::metrics_markdown;
 pub use quantile::{median, quantile, sorted_quantile};
-pub use record::{RunInput, build_cases, build_record, to_v1};
+pub use record::{MAX_CASES_IN_RECORD, RunInput, build_cases, build_record, to_v1};
 pub use request::{
     RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_ms, first_generated_ms,
     generated_intervals_ms, prompt_tokens, tpot_ms, ttfc_ms, ttft_ms,

@@ -23,8 +23,8 @@ use crate::catalogue::{catalogue, metrics_of};
 use crate::error::RecordError;
 use crate::measured::{Measured, span};
 
-/// Most cases that a record holds itself.
-const MAX_CASES: u64 = 10_000;
+/// Most cases that a record holds itself; those of longer runs stand in a file beside it.
+pub const MAX_CASES_IN_RECORD: u64 = 10_000;
 /// Hexadecimal digits of the digest at the end of a run id.
 const RUN_ID_DIGITS: usize = 12;
 
@@ -58,7 +58,8 @@ pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
     let metrics = metrics_of(&run)?;
     let instrument = instrument::report(plan, &run, &metrics)?;
     let load = load::report(plan, input.requests, &run);
-    let cases = if run.offered <= MAX_CASES { Some(cases::of(plan, &run)?) } else { None };
+    let cases =
+        if run.offered <= MAX_CASES_IN_RECORD { Some(cases::of(plan, &run)?) } else { None };
     let mut record = RunRecordV2 {
         schema_version: 2,
         run_id: plan.name.clone(),

@@ -14,11 +14,11 @@ const PLAN: &[u8] = include_bytes!("../../schema/tests/run/plan.json");
 const JOURNAL: &[u8] = include_bytes!("../../schema/tests/run/observations.jsonl");
 
 fn rebuilt(reverse: bool) -> RunRecordV2 {
-    let plan: Plan = read_typed(PLAN).unwrap();
+    let plan: Plan = read_typed(PLAN).expect("a plan");
     let (mut header, mut trailer) = (None, None);
     let mut requests: Vec<RequestLine> = Vec::new();
     for line in JOURNAL.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        match read_typed(line).unwrap() {
+        match read_typed(line).expect("a line of a journal") {
             JournalLine::Header(line) => header = Some(line),
             JournalLine::Request(line) => requests.push(*line),
             JournalLine::Trailer(line) => trailer = Some(line),
@@ -27,16 +27,16 @@ fn rebuilt(reverse: bool) -> RunRecordV2 {
     if reverse {
         requests.reverse();
     }
-    let name = Identifier::new("observations.jsonl").unwrap();
+    let name = Identifier::new("observations.jsonl").expect("letters and a point");
     let evidence = Evidence { name, sha256: Digest::of(JOURNAL), bytes: JOURNAL.len() as u64 };
     build_record(&RunInput {
         plan: &plan,
-        header: &header.unwrap(),
+        header: &header.expect("a header"),
         requests: &requests,
         trailer: trailer.as_ref(),
         evidence: vec![evidence],
     })
-    .unwrap()
+    .expect("plan and journal belong together")
 }
 
 #[test]

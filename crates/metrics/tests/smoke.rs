@@ -1,12 +1,20 @@
-//! Whatever can be read can be verified: no document of any content makes a rule panic.
+//! Whatever can be read can be verified, and any journal gives a record or an error: no content
+//! makes a rule or a figure panic.
 //!
 //! `PROPTEST_CASES` says how many cases each property is tried with.
+
+use std::ops::Range;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use streamgauge_metrics::{GateOutcome, unproven, verdict, verify};
-use streamgauge_schema::{Document, Json, Layout, file_bytes};
+use streamgauge_metrics::{
+    GateOutcome, RecordError, RunInput, build_record, unproven, verdict, verify,
+};
+use streamgauge_schema::{
+    Digest, Document, JournalHeader, JournalLine, Json, Layout, Plan, RunRecord, RunRecordV2,
+    file_bytes, read_typed,
+};
 
 const DOCUMENTS: [&[u8]; 3] = [
     include_bytes!("../../schema/tests/records/runtime-profile-comparison-v1.json"),
@@ -36,6 +44,21 @@ const VALUES: [&str; 18] = [
     r#""9999-12-31T23:59:59.999999+00:00""#,
 ];
 
+const PLAN: &[u8] = include_bytes!("../../schema/tests/run/plan.json");
+const JOURNAL: &[u8] = include_bytes!("../../schema/tests/run/observations.jsonl");
+
+/// Stamps and counts at the ends of their type.
+const COUNTS: [&str; 8] = [
+    "0",
+    "1",
+    "2",
+    "9007199254740993",
+    "9223372036854775807",
+    "18446744073709551614",
+    "18446744073709551615",
+    "null",
+];
+
 /// One change to a document.
 #[derive(Clone, Copy, Debug)]
 enum Edit {
@@ -60,7 +83,7 @@ impl Edit {
         match (self, json) {
             (Self::Grow, Json::Array(items)) => items.extend(items.last().cloned()),
             (Self::Shrink, Json::Array(items)) => drop(items.pop()),
-            (Self::Put(text), json) => *json = serde_json::from_str(text).unwrap(),
+            (Self::Put(text), json) => *json = serde_json::from_str(text).expect("VALUES are JSON"),
             (edit, json) => panic!("{edit:?} does not fit {json:?}"),
         }
     }
@@ -78,7 +101,7 @@ fn walk(json: &mut Json, visit: &mut impl FnMut(&mut Json)) {
 
 /// The document with each edit made at one of the places where it fits.
 fn edited(original: &[u8], edits: &[(Index, Edit)]) -> Vec<u8> {
-    let mut tree: Json = serde_json::from_slice(original).unwrap();
+    let mut tree: Json = serde_json::from_slice(original).expect("DOCUMENTS are JSON");
     for (place, edit) in edits {
         let mut places = 0;
         walk(&mut tree, &mut |json| places += usize::from(edit.fits(json)));
@@ -95,16 +118,19 @@ fn edited(original: &[u8], edits: &[(Index, Edit)]) -> Vec<u8> {
             }
         });
     }
-    file_bytes(&tree, Layout::AsGiven).unwrap()
+    file_bytes(&tree, Layout::AsGiven).expect("VALUES are finite")
 }
 
-fn any_edits() -> impl Strategy<Value = Vec<(Index, Edit)>> {
+fn any_edits(
+    values: &'static [&'static str],
+    count: Range<usize>,
+) -> impl Strategy<Value = Vec<(Index, Edit)>> {
     let edit = prop_oneof![
         1 => Just(Edit::Grow),
-        6 => select(&VALUES[..]).prop_map(Edit::Put),
+        6 => select(values).prop_map(Edit::Put),
         1 => Just(Edit::Shrink),
     ];
-    vec((any::<Index>(), edit), 1..5)
+    vec((any::<Index>(), edit), count)
 }
 
 /// Whether the bytes could be read.
@@ -121,18 +147,62 @@ fn check(bytes: &[u8]) -> bool {
     true
 }
 
+/// The record of the sample run after edits to its plan and its requests; `None` where these can no
+/// longer be read.
+fn rebuilt(
+    plan: &[(Index, Edit)],
+    requests: &[(Index, Edit)],
+) -> Option<Result<RunRecordV2, RecordError>> {
+    let plan: Plan = read_typed(&edited(PLAN, plan)).ok()?;
+    let lines = JOURNAL.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines: Vec<Json> =
+        lines.map(|line| serde_json::from_slice(line).expect("JOURNAL is JSON")).collect();
+    let lines = file_bytes(&lines, Layout::AsGiven).expect("JOURNAL is finite");
+    let lines: Vec<JournalLine> = read_typed(&edited(&lines, requests)).ok()?;
+    let (mut header, mut found, mut trailer) = (None, Vec::new(), None);
+    for line in lines {
+        match line {
+            JournalLine::Header(line) => header = Some(line),
+            JournalLine::Request(line) => found.push(*line),
+            JournalLine::Trailer(line) => trailer = Some(line),
+        }
+    }
+    let header = JournalHeader { plan_sha256: Digest::of_value(&plan).ok()?, ..header? };
+    Some(build_record(&RunInput {
+        plan: &plan,
+        header: &header,
+        requests: &found,
+        trailer: trailer.as_ref(),
+        evidence: Vec::new(),
+    }))
+}
+
 #[test]
 fn the_originals_hold() {
     for document in DOCUMENTS {
         assert!(check(document));
         assert!(verify(&Document::read(document).unwrap()).holds());
     }
+    assert!(rebuilt(&[], &[]).unwrap().is_ok());
 }
 
 proptest! {
     #[test]
-    fn edited_documents(document in select(&DOCUMENTS[..]), edits in any_edits()) {
+    fn edited_documents(document in select(&DOCUMENTS[..]), edits in any_edits(&VALUES, 1..5)) {
         check(&edited(document, &edits));
+    }
+
+    #[test]
+    fn edited_journals(
+        plan in any_edits(&COUNTS, 0..2),
+        requests in any_edits(&COUNTS, 0..12),
+    ) {
+        if let Some(Ok(record)) = rebuilt(&plan, &requests) {
+            let document = Document::Run(RunRecord::V2(Box::new(record)));
+            let bytes = document.file_bytes().expect("a record has finite numbers");
+            prop_assert_eq!(Document::read(&bytes), Ok(document));
+            check(&bytes);
+        }
     }
 
     #[test]
