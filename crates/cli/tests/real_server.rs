@@ -1,6 +1,9 @@
 //! Against a real language-model server that reports its own times, llama.cpp's, at the address in
 //! `STREAMGAUGE_REAL_URL`. Without one the test says that it was skipped.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
+#![expect(clippy::print_stderr, reason = "what was measured is worth reading")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

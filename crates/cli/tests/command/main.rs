@@ -1,5 +1,7 @@
 //! The command as a user meets it: what it prints, what it writes, and its exit codes.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
+
 mod arguments;
 mod golden;
 mod interrupted;

@@ -1,5 +1,7 @@
 //! The client against real sockets: the simulated server, scripted servers, TLS, and saved bytes.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
+
 mod connections;
 mod fixtures;
 mod journal;
