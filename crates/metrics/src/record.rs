@@ -76,7 +76,7 @@ pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
         evaluator_sha256: None,
         comparison_key: None,
         conditions: conditions::of(plan, &run)?,
-        limitations: limitations::of(plan, &run, &load, &instrument)?,
+        limitations: limitations::of(input, &run, &load, &instrument)?,
         performance: load::serving_cell(plan, &run, input.trailer.is_some()),
         counts: counts(&run),
         cases,

@@ -53,7 +53,7 @@ fn input_preparation(plan: &Plan) -> String {
 
 fn request_settings(plan: &Plan) -> String {
     let request = &plan.request;
-    let temperature = request.temperature.map_or("unset".to_owned(), |t| t.to_string());
+    let temperature = request.temperature.map_or("unset".to_owned(), |t| format!("{t:?}"));
     let seed = request.seed.map_or("unset".to_owned(), |seed| seed.to_string());
     format!(
         "{}; temperature {temperature}; seed {seed}; completion cap {} tokens; ignore_eos {}; \

@@ -1,24 +1,25 @@
-//! What the figures of a run do not say: sentences computed from plan and journal.
+//! What the figures of a run do not say: sentences computed from plan and journal, what may
+//! mislead most first.
 
 use streamgauge_schema::{
     AnomalyKind, EvidenceMode, InstrumentReport, LoadReport, Observation, Plan, PublicText,
 };
 
 use super::conditions::CachedShare;
-use super::text;
+use super::{RunInput, text};
 use crate::error::RecordError;
 use crate::measured::{Measured, OutputTokens, has_output};
 
 /// True of every run.
 const ALWAYS: [&str; 5] = [
-    "One run says nothing about the noise between runs; a difference to another run is no finding \
-     yet.",
+    "Nothing graded the answers: a succeeded request is a complete stream with output, not a \
+     correct answer.",
+    "One run says nothing about the noise between runs; a difference from another run is no \
+     finding yet.",
     "Client concurrency is a limit of the client; observed overlap counts its request spans, not \
      sequences active on the server.",
     "A stream event can hold several tokens: chunk intervals are not per-token latencies.",
     "Intervals beside quantiles treat requests as independent, which under queueing they are not.",
-    "Nothing graded the answers: a succeeded request is a complete stream with output, not a \
-     correct answer.",
 ];
 /// Succeeded requests that a quantile needs, and the quantiles that fewer leave unstable.
 const NEEDED: [(u64, &str); 3] =
@@ -27,32 +28,33 @@ const NEEDED: [(u64, &str); 3] =
 const NOTABLE_SHARE: f64 = 0.01;
 
 pub(super) fn of(
-    plan: &Plan,
+    input: &RunInput<'_>,
     run: &Measured<'_>,
     load: &LoadReport,
     instrument: &InstrumentReport,
 ) -> Result<Vec<PublicText>, RecordError> {
+    let plan = input.plan;
     let found = [
         evidence(plan),
-        too_few(load),
+        not_run(input, load),
         not_succeeded(load),
-        not_run(load),
-        repeated_prompts(plan),
-        resends(instrument),
-        malformed(run),
+        client_limited(instrument),
+        model_differs(plan, run),
+        usage_missing(run),
         not_streamed(run),
         hidden_reasoning(run),
+        malformed(run),
         think_tags(run),
-        usage_missing(run),
-        model_differs(plan, run),
-        input_off_target(plan, run),
+        resends(instrument),
         cached(run),
+        repeated_prompts(plan),
+        input_off_target(plan, run),
         coalesced(instrument),
-        lag_coverage(run),
-        client_limited(instrument),
+        lag_unmeasured(run, instrument),
+        too_few(load),
     ];
     let always = ALWAYS.into_iter().map(str::to_owned);
-    always.chain(found.into_iter().flatten()).map(text).collect()
+    found.into_iter().flatten().chain(always).map(text).collect()
 }
 
 fn evidence(plan: &Plan) -> Option<String> {
@@ -81,20 +83,26 @@ fn too_few(load: &LoadReport) -> Option<String> {
 
 fn not_succeeded(load: &LoadReport) -> Option<String> {
     let (not, offered) = (load.offered - load.succeeded, load.offered);
-    let eligible = if load.performance_eligible { "may" } else { "may not" };
+    let gates = if load.performance_eligible {
+        "the figures may still pass a gate"
+    } else {
+        "no gate on the figures passes"
+    };
     (not > 0).then(|| {
         format!(
-            "Requests that did not succeed: {not} of {offered} (allowed share {}); the figures \
-             {eligible} pass a gate.",
+            "Requests that did not succeed: {not} of {offered} (allowed share {:?}); {gates}.",
             load.max_failure_ratio
         )
     })
 }
 
-fn not_run(load: &LoadReport) -> Option<String> {
+/// A run that was cut off wrote nothing of what was under way.
+fn not_run(input: &RunInput<'_>, load: &LoadReport) -> Option<String> {
     let (cancelled, not_sent) = (load.cancelled, load.not_sent);
+    let without =
+        if input.trailer.is_some() { "never sent" } else { "never sent or lost under way" };
     (cancelled + not_sent > 0).then(|| {
-        format!("The run was stopped. Requests cut under way: {cancelled}; never sent: {not_sent}.")
+        format!("The run was stopped. Requests cut under way: {cancelled}; {without}: {not_sent}.")
     })
 }
 
@@ -173,7 +181,7 @@ fn usage_missing(run: &Measured<'_>) -> Option<String> {
     (unknown > 0).then(|| {
         format!(
             "Responses with output but without usable usage: {unknown} of {with_output}; \
-             throughput has no value, and TPOT and decode rate leave them out."
+             token throughput has no value, and TPOT and decode rate leave them out."
         )
     })
 }
@@ -212,7 +220,7 @@ fn cached(run: &Measured<'_>) -> Option<String> {
     (cached as f64 > NOTABLE_SHARE * prompt as f64).then(|| {
         format!(
             "Prompt tokens that the server took from a cache: {cached} of {prompt}; first \
-             output is faster for it."
+             output comes sooner for it."
         )
     })
 }
@@ -227,28 +235,19 @@ fn coalesced(instrument: &InstrumentReport) -> Option<String> {
     })
 }
 
-fn lag_coverage(run: &Measured<'_>) -> Option<String> {
-    let stamped = run.sent.iter().filter(|line| line.observer_lag_us.is_some()).count();
-    let sent = run.sent.len();
-    match stamped {
-        _ if stamped == sent => None,
-        0 => Some(
-            "No connection carried kernel receive stamps: the client's own lag was not measured."
-                .into(),
-        ),
-        _ => Some(format!(
-            "Requests on which the client's own lag was measured: {stamped} of \
-             {sent}."
-        )),
-    }
+fn lag_unmeasured(run: &Measured<'_>, instrument: &InstrumentReport) -> Option<String> {
+    (!run.sent.is_empty() && instrument.observer_lag_ms.is_none()).then(|| {
+        "The client's own lag was not measured: no read had a usable kernel receive stamp.".into()
+    })
 }
 
 fn client_limited(instrument: &InstrumentReport) -> Option<String> {
     let limited = instrument.client_limited.len();
     (limited > 0).then(|| {
         format!(
-            "Metrics that the client's own delay may have bent, named in the instrument part: \
-             {limited}; no gate on them passes."
+            "Metrics that the client's own delay may have bent: {limited} (named in \
+             instrument.client_limited); no gate on them passes. Give the client more CPU or a \
+             machine of its own, or lower the load."
         )
     })
 }

@@ -1,5 +1,7 @@
 //! Records of small invented runs.
 
+mod limitations;
+
 use proptest::prelude::*;
 use streamgauge_schema::{
     Anomaly, AnomalyKind, CaseOutcome, Completion, Condition, Document, EndReason, EvidenceMode,
@@ -172,8 +174,11 @@ fn what_became_of_requests() {
     assert_eq!(cases[0].title.as_str(), "Dataset request 01");
     assert_eq!(record.counts.outcomes[&CaseOutcome::NotRun], 4);
     assert_eq!(metric(&record, "ttft_p50_ms").samples, 1);
-    assert!(says(&record, "did not succeed: 6 of 7 (allowed share 0.5); the figures may not"));
-    assert!(says(&record, "Requests cut under way: 1; never sent: 3"));
+    assert!(says(
+        &record,
+        "did not succeed: 6 of 7 (allowed share 0.5); no gate on the figures passes"
+    ));
+    assert!(says(&record, "Requests cut under way: 1; never sent or lost under way: 3"));
 }
 
 #[test]
@@ -233,7 +238,7 @@ fn the_instrument_reports_itself() {
     let counts = [instrument.reads, instrument.coalesced_reads, instrument.stale_connections];
     assert_eq!((counts, instrument.resends), ([11, 1, 3], 1));
     assert!(instrument.client_limited.is_empty());
-    assert!(says(&record, "lag was measured: 1 of 3"));
+    assert!(!says(&record, "lag was not measured"));
     assert!(says(&record, "completed more than one event: 1 of 11"));
     assert!(says(&record, "found closed: 1;"));
 }
@@ -271,58 +276,6 @@ fn lateness_of_a_schedule() {
     let spread = Spread { median: 5.0, p99: 5.0, max: 5.0 };
     assert_eq!(record.instrument.dispatch_lateness_ms, Some(spread));
     assert!(!record.instrument.client_limited.is_empty());
-}
-
-type Change = fn(&mut Run);
-
-#[test]
-fn limitations_are_computed() {
-    let plain = Run::of_three().record();
-    let changes: [(&str, Change); 11] = [
-        ("A simulated server answered", |run| run.plan.evidence_mode = EvidenceMode::Simulated),
-        ("Saved streams were read again", |run| run.plan.evidence_mode = EvidenceMode::Replayed),
-        ("share their prompt with another: 2 of 3", |run| run.plan.workload.repeated_prompts = 2),
-        ("passed over: 2 (responses with any: 1)", |run| {
-            anomaly(run, AnomalyKind::InvalidJson, 2);
-        }),
-        ("came as one body instead of a stream: 1;", |run| {
-            let seen = observation(&[], 5);
-            run.lines[0].observation = Some(Observation { whole_body_output: true, ..seen });
-        }),
-        ("reasoning which was not streamed: 1;", |run| {
-            anomaly(run, AnomalyKind::HiddenReasoning, 1)
-        }),
-        ("a think tag in their content: 1;", |run| {
-            run.lines[0].observation.as_mut().unwrap().think_tag_in_content = true;
-        }),
-        ("without usable usage: 1 of 3;", |run| {
-            run.lines[0].observation.as_mut().unwrap().usage = None;
-        }),
-        ("exactly the expected model: 1;", |run| {
-            run.lines[0].observation.as_mut().unwrap().returned_models.clear();
-        }),
-        ("target of 600 tokens by the server's count: 3", |run| {
-            run.plan.workload.target_input_tokens = Some(600);
-        }),
-        ("took from a cache: 100 of 512", |run| {
-            let seen = run.lines[0].observation.as_mut().unwrap();
-            seen.usage.as_mut().unwrap().cached_tokens = Some(100);
-        }),
-    ];
-    for (sentence, change) in changes {
-        assert!(!says(&plain, sentence), "{sentence}");
-        let mut run = Run::of_three();
-        change(&mut run);
-        let record = run.record();
-        assert!(says(&record, sentence), "{sentence}: {:#?}", record.limitations);
-        assert_sound(&record);
-    }
-    assert!(says(&plain, "any quantile, the median included: 3 of the 20 needed"));
-}
-
-fn anomaly(run: &mut Run, kind: AnomalyKind, count: u64) {
-    let seen = run.lines[0].observation.as_mut().unwrap();
-    seen.anomalies.push(Anomaly { kind, count, first_offset: 17 });
 }
 
 #[test]
