@@ -31,6 +31,8 @@ mod catalogue;
 mod client_limited;
 mod compare;
 mod error;
+#[cfg(test)]
+mod field_reports;
 mod gate;
 mod inflight;
 mod interval;

@@ -186,7 +186,18 @@ fn the_originals_hold() {
     assert!(rebuilt(&[], &[]).unwrap().is_ok());
 }
 
+/// Fewer cases than usual, as each verifies a document several times.
+fn config() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => usual,
+        None => ProptestConfig { cases: 64, ..usual },
+    }
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn edited_documents(document in select(&DOCUMENTS[..]), edits in any_edits(&VALUES, 1..5)) {
         check(&edited(document, &edits));
