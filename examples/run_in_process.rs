@@ -8,7 +8,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 
-use streamgauge_client::{Access, run};
+use streamgauge_client::{Access, RunSetup, run};
 use streamgauge_metrics::{RunInput, build_record};
 use streamgauge_schema::{JournalLine, Plan, PromptSource, RunRecordV2, read_typed};
 use streamgauge_sim::{SimConfig, spawn_thread};
@@ -51,7 +51,9 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
     // Sending `true` would stop the run.
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     let request_of = |stage, index| requests.request(stage, index);
-    let trailer = run(plan, &Access::default(), request_of, sink, stopped).await?;
+    let access = Access::default();
+    let setup = RunSetup { plan, access: &access, captures: None, stop: stopped };
+    let trailer = run(setup, request_of, sink).await?;
     Ok(build_record(&RunInput {
         plan,
         header: &header.expect("a run begins with its header"),

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    compare::CompareArgs, demo::DemoArgs, record::RecordArgs, run::RunArgs, schema::SchemaArgs,
-    sim::SimArgs, verify::VerifyArgs,
+    compare::CompareArgs, demo::DemoArgs, observe::ObserveArgs, record::RecordArgs, run::RunArgs,
+    schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Build the record of a run directory from its plan and journal
     Record(RecordArgs),
+    /// Extract an observation from a saved response
+    Observe(ObserveArgs),
     /// Serve a simulated model with known timing
     Sim(SimArgs),
     /// Print the JSON Schema of a document

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod demo;
+pub(crate) mod observe;
 pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod schema;
@@ -16,6 +17,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Compare(args) => compare::compare(&args),
         Command::Demo(args) => on_runtime(demo::demo(&args)),
+        Command::Observe(args) => on_runtime(observe::observe(&args)),
         Command::Record(args) => record::record(&args),
         Command::Run(args) => on_runtime(run::run(&args)),
         Command::Schema(args) => schema::schema(&args),

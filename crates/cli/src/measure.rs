@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use streamgauge_client::{Access, JournalError, JournalWriter, RunClock, RunDir, RunError, run};
+use streamgauge_client::{
+    Access, JournalError, JournalWriter, RunClock, RunDir, RunError, RunSetup, make_private_folder,
+    run,
+};
 use streamgauge_schema::{EndReason, JournalLine, RunRecordV2};
 use tokio::sync::watch;
 
@@ -37,6 +40,13 @@ pub(crate) async fn measure(
 ) -> anyhow::Result<Measured> {
     let dir = RunDir::create(out, &cell.plan, RunClock::start().started_at())?;
     let mut journal = JournalWriter::create(&dir.journal())?;
+    let captures = match cell.capture {
+        true => {
+            make_private_folder(&dir.captures())?;
+            Some(dir.captures())
+        }
+        false => None,
+    };
     let mut progress = Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests);
     let mut failures = Vec::new();
     let sink = |line: JournalLine| {
@@ -49,9 +59,8 @@ pub(crate) async fn measure(
         }
         Ok::<(), JournalError>(())
     };
-    let trailer =
-        run(&cell.plan, access, |stage, index| cell.requests.request(stage, index), sink, stop)
-            .await;
+    let setup = RunSetup { plan: &cell.plan, access, captures, stop };
+    let trailer = run(setup, |stage, index| cell.requests.request(stage, index), sink).await;
     progress.finish();
     let trailer = match trailer {
         Ok(trailer) => trailer,

@@ -31,6 +31,8 @@ const SIMULATED_OWNER: &str = "sim";
 pub(crate) struct Cell {
     pub(crate) plan: Plan,
     pub(crate) requests: Requests,
+    /// Whether the raw responses are kept.
+    pub(crate) capture: bool,
 }
 
 /// The server under measurement.
@@ -177,7 +179,7 @@ pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow:
         token_accounting: declared.token_accounting,
         conditions: declared.conditions,
     };
-    Ok(Cell { plan, requests })
+    Ok(Cell { plan, requests, capture: args.capture })
 }
 
 fn settings(args: &RunArgs, server: &Server) -> anyhow::Result<RequestSettings> {

@@ -1,5 +1,6 @@
 //! Carries out a plan: warm-up, then the measured requests, each as one line.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,26 +64,37 @@ pub enum RunError<E> {
     Sink(E),
 }
 
+/// What a run needs besides its requests.
+#[derive(Clone, Debug)]
+pub struct RunSetup<'a> {
+    /// What was asked.
+    pub plan: &'a Plan,
+    /// What is needed to be let in.
+    pub access: &'a Access,
+    /// An existing folder for a capture of each response; `None` keeps none.
+    pub captures: Option<PathBuf>,
+    /// When it turns true, no request is begun any more and those under way end as cancelled.
+    pub stop: watch::Receiver<bool>,
+}
+
 /// Carries out a plan.
 ///
 /// `request_of` gives each request by stage and index; it is called as the request is about to be
 /// sent. `sink` gets the header, one line for each request as it ends, and the trailer; a request
-/// counts as ended only when `sink` has returned. When `stop` turns true, no request is begun any
-/// more and those under way end as cancelled.
+/// counts as ended only when `sink` has returned.
 ///
 /// Must run on a tokio runtime with I/O and time enabled; any flavour will do.
 ///
 /// # Errors
 /// When the plan's address is unusable or `sink` fails. Failed requests are lines, not errors.
 pub async fn run<E>(
-    plan: &Plan,
-    access: &Access,
+    setup: RunSetup<'_>,
     request_of: impl Fn(Stage, u64) -> Request,
     mut sink: impl FnMut(JournalLine) -> Result<(), E>,
-    stop: watch::Receiver<bool>,
 ) -> Result<JournalTrailer, RunError<E>> {
+    let RunSetup { plan, access, captures, stop } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
-    let sender = prepare(plan, access).await?;
+    let sender = Sender { captures, ..prepare(plan, access).await? };
     let clients = plan.load.shape.max_inflight();
     sender.connect_ahead(clients.min(plan.load.requests.max(plan.load.warmup))).await;
     let sender = Sender { clock: RunClock::start(), ..sender };
@@ -146,6 +158,7 @@ async fn prepare<E>(plan: &Plan, access: &Access) -> Result<Sender, RunError<E>>
         dialect: target.dialect,
         limits: plan.limits,
         resend: plan.instrument.resend,
+        captures: None,
     })
 }
 

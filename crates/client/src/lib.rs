@@ -10,7 +10,8 @@
 //! | `template`, `receive`, `send` | one request, one response, one line |
 //! | `engine` | a plan carried out |
 //! | `journal`, `run_dir` | what is on disk |
-//! | `ask`, `replay` | questions before a run; saved responses |
+//! | `ask` | questions before a run |
+//! | `capture`, `replay` | saved responses, observed again |
 //!
 //! ```
 //! use std::time::Duration;
@@ -34,6 +35,7 @@
 
 mod access;
 mod ask;
+mod capture;
 mod clock;
 mod connect;
 mod connection;
@@ -53,11 +55,12 @@ mod text;
 
 pub use access::{Headers, Trust};
 pub use ask::{Model, list_models};
+pub use capture::{Capture, CaptureError};
 pub use clock::RunClock;
 pub use endpoint::Endpoint;
-pub use engine::{Access, RunError, run};
+pub use engine::{Access, RunError, RunSetup, run};
 pub use error::{AskError, EndpointError, HeaderError, JournalError, TlsError, TransportError};
 pub use journal::{Journal, JournalWriter};
 pub use replay::{SavedRead, replay_http};
-pub use run_dir::{RunDir, RunDirError, read_file, write_new};
+pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file, write_new};
 pub use text::bounded;

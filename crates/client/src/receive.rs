@@ -1,4 +1,4 @@
-//! Reads one response into an observer, within time limits, until its end mark or the end of its
+//! Reads one response into an observer, and into a capture where one is kept, within time limits, until its end mark or the end of its
 //! body; and reads what is left of a body so that its connection can be used again.
 
 use std::future::poll_fn;
@@ -9,17 +9,52 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderName, RETRY_AFTER};
 use hyper::http::response::Parts;
-use streamgauge_observer::{Observer, Progress};
+use streamgauge_observer::{Observed, Observer, ObserverConfig, Progress};
 use streamgauge_schema::{End, FailureClass, Head};
 use tokio::sync::watch;
 use tokio::time::Sleep;
 
+use crate::capture::CaptureWriter;
 use crate::connection::{Exchange, Step};
 use crate::pool::Pool;
 
 /// Longest rest of a body that is read after the end mark, and for how long.
 const DRAIN_BYTES: usize = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_millis(250);
+
+/// Who gets the response: an observer, and a capture where one was asked for.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    observer: Observer,
+    capture: Option<CaptureWriter>,
+}
+
+impl Reader {
+    /// A reader that has seen nothing.
+    pub(crate) fn new(config: ObserverConfig, capture: Option<CaptureWriter>) -> Self {
+        Self { observer: Observer::new(config), capture }
+    }
+
+    fn head(&mut self, head: Head) {
+        if let Some(capture) = &mut self.capture {
+            capture.head(&head);
+        }
+        self.observer.head(head);
+    }
+
+    fn read(&mut self, bytes: &[u8], at: Duration) -> Progress {
+        if let Some(capture) = &mut self.capture {
+            capture.read(bytes, at);
+        }
+        self.observer.feed(bytes, at)
+    }
+
+    /// What was observed, and the bytes of the capture.
+    pub(crate) fn finish(self, end: End, at: Duration) -> (Observed, Option<Vec<u8>>) {
+        let capture = self.capture.map(|capture| capture.finish(end, at));
+        (self.observer.finish(end, at), capture)
+    }
+}
 
 /// What one response came to.
 #[derive(Debug)]
@@ -51,7 +86,7 @@ pub(crate) enum Ended {
 /// this request.
 pub(crate) async fn receive(
     exchange: &mut Exchange,
-    observer: &mut Observer,
+    reader: &mut Reader,
     zero: Option<Instant>,
     interrupts: &mut Interrupts,
 ) -> Received {
@@ -74,11 +109,11 @@ pub(crate) async fn receive(
             Ok(Step::End(end)) => break Ended::Body(end),
             Ok(Step::Head(parts)) => {
                 headers = Some(at);
-                observer.head(head_of(&parts));
+                reader.head(head_of(&parts));
             }
             Ok(Step::Bytes(bytes)) => {
                 let zero = zero.or(tap.first_write()).unwrap_or(handed_over);
-                let progress = observer.feed(&bytes, at.saturating_duration_since(zero));
+                let progress = reader.read(&bytes, at.saturating_duration_since(zero));
                 if progress == Progress::Over {
                     break Ended::Over;
                 }

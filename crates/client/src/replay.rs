@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use streamgauge_observer::{Observed, Observer, ObserverConfig};
+use streamgauge_observer::{Observed, ObserverConfig};
 use streamgauge_schema::End;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::{Connection, Origin};
-use crate::receive::{Ended, Interrupts, receive};
+use crate::receive::{Ended, Interrupts, Reader, receive};
 use crate::tap::Tap;
 
 /// A piece of a saved response: when one read brought it, since the request, and its bytes.
@@ -41,14 +41,14 @@ pub async fn replay_http(
         SavedStream { zero, reads: reads.into(), tap: tap.clone(), asked: false, reader: None };
     let connection = Connection::over(Box::new(saved), tap, Origin::default()).await?;
     let mut exchange = connection.exchange(hyper::Request::new(Full::<Bytes>::default())).await?;
-    let mut observer = Observer::new(config);
-    let received = receive(&mut exchange, &mut observer, Some(zero), &mut Interrupts::none()).await;
+    let mut reader = Reader::new(config, None);
+    let received = receive(&mut exchange, &mut reader, Some(zero), &mut Interrupts::none()).await;
     let how = match received.ended {
         Ended::Unanswered(error) => return Err(error),
         Ended::Body(how) => how,
         Ended::Over | Ended::Stopped | Ended::TimedOut(_) => End::Clean,
     };
-    Ok(observer.finish(how, end))
+    Ok(reader.finish(how, end).0)
 }
 
 /// A byte stream that swallows what is written and then gives saved reads: an answer before the

@@ -75,6 +75,12 @@ impl RunDir {
         self.0.join("observations.jsonl")
     }
 
+    /// `capture/`, the folder of private captures.
+    #[must_use]
+    pub fn captures(&self) -> PathBuf {
+        self.0.join("capture")
+    }
+
     /// `cases.jsonl`, beside a record that does not hold its cases.
     #[must_use]
     pub fn cases(&self) -> PathBuf {
@@ -110,6 +116,23 @@ pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), RunDirError
     // Nothing but the temporary name is lost when this fails.
     let _ = fs::remove_file(&temporary);
     written.map_err(io_error)
+}
+
+/// Makes a folder that only its owner can enter.
+///
+/// # Errors
+/// When it exists or cannot be made.
+pub fn make_private_folder(path: &Path) -> Result<(), RunDirError> {
+    DirBuilder::new().mode(0o700).create(path).map_err(|source| RunDirError::Io {
+        action: "cannot make",
+        path: path.into(),
+        source,
+    })
+}
+
+/// Writes a file that only its owner can read and that must not exist.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
 /// Reads a whole file.

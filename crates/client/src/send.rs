@@ -1,11 +1,12 @@
 //! One request, one line of the journal.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::{Either, select};
-use streamgauge_observer::{Observed, Observer, ObserverConfig};
+use streamgauge_observer::{Observed, ObserverConfig};
 use streamgauge_schema::{
     Completion, Dialect, End, Failure, FailureClass, Limits, Observation, Request, RequestLine,
     Stage,
@@ -13,12 +14,14 @@ use streamgauge_schema::{
 use tokio::sync::watch;
 
 use crate::access::Headers;
+use crate::capture::CaptureWriter;
 use crate::clock::{RunClock, micros};
 use crate::connect::Connector;
 use crate::connection::{Connection, io_kind};
 use crate::error::TransportError;
 use crate::pool::Pool;
-use crate::receive::{Ended, Interrupts, receive, release};
+use crate::receive::{Ended, Interrupts, Reader, receive, release};
+use crate::run_dir::write_private;
 use crate::template::Template;
 use crate::text::bounded;
 
@@ -33,6 +36,8 @@ pub(crate) struct Sender {
     pub(crate) dialect: Dialect,
     pub(crate) limits: Limits,
     pub(crate) resend: bool,
+    /// Folder for captures of the responses.
+    pub(crate) captures: Option<PathBuf>,
 }
 
 /// One attempt at a request.
@@ -105,7 +110,10 @@ impl Sender {
             Ok(exchange) => exchange,
             Err(error) => return without_answer(unanswered(&error, reused, 0)),
         };
-        let mut observer = Observer::new(ObserverConfig::new(self.dialect));
+        // Nothing in a run reads the texts.
+        let config = ObserverConfig { keep_texts: false, ..ObserverConfig::new(self.dialect) };
+        let capture = self.captures.is_some().then(|| CaptureWriter::new(self.dialect));
+        let mut reader = Reader::new(config, capture);
         let limits = &self.limits;
         let mut interrupts = Interrupts::new(
             stop.clone(),
@@ -113,7 +121,7 @@ impl Sender {
             Duration::from_millis(limits.timeout_ms),
             zero.unwrap_or_else(Instant::now),
         );
-        let received = receive(&mut exchange, &mut observer, zero, &mut interrupts).await;
+        let received = receive(&mut exchange, &mut reader, zero, &mut interrupts).await;
         let tap = exchange.connection().tap().clone();
         let arrived = match &received.ended {
             Ended::Over | Ended::Body(End::Clean | End::Incomplete) => tap.last_read(),
@@ -121,7 +129,11 @@ impl Sender {
         };
         let finished = arrived.unwrap_or_else(Instant::now);
         let at = finished.saturating_duration_since(zero.unwrap_or(received.started));
-        let observe = |end| received.headers.is_some().then(|| Box::new(observer.finish(end, at)));
+        let observe = |end| {
+            let (observed, capture) = received.headers.is_some().then(|| reader.finish(end, at))?;
+            self.keep(&id, capture.as_deref());
+            Some(Box::new(observed))
+        };
         let result = match received.ended {
             Ended::Unanswered(error) => unanswered(&error, reused, tap.bytes_read()),
             Ended::Stopped => AttemptResult::Stopped(observe(End::Incomplete)),
@@ -134,6 +146,15 @@ impl Sender {
             release(exchange, &self.pool);
         }
         Attempt { started: received.started, headers: received.headers, finished, result }
+    }
+
+    /// Writes the capture of a response. One that cannot be written is lost, and the run goes on.
+    fn keep(&self, id: &str, capture: Option<&[u8]>) {
+        if let (Some(folder), Some(bytes)) = (&self.captures, capture)
+            && let Err(error) = write_private(&folder.join(format!("{id}.capture")), bytes)
+        {
+            tracing::warn!(%id, %error, "the capture is lost");
+        }
     }
 
     async fn acquire_unless_stopped(

@@ -140,6 +140,9 @@ pub(crate) struct RunArgs {
     /// Folder in which run directories are made
     #[arg(long, value_name = "FOLDER", default_value = "runs", help_heading = "Output")]
     pub(crate) out: PathBuf,
+    /// Keep the raw bytes of each response with their arrival times, to `observe` them again
+    #[arg(long, help_heading = "Output")]
+    pub(crate) capture: bool,
     /// How results are printed
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(crate) format: Format,

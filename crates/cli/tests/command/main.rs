@@ -6,4 +6,5 @@ mod arguments;
 mod golden;
 mod interrupted;
 mod measured;
+mod observed;
 mod process;

@@ -8,7 +8,7 @@ use streamgauge_schema::{Completion, EndReason, FailureClass, JournalLine};
 use streamgauge_sim::{RawServer, RawStep};
 use tokio::sync::watch;
 
-use crate::plan::{lines, plan, request};
+use crate::plan::{lines, plan, request, setup};
 
 const PARTIAL: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n\
                        data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
@@ -76,7 +76,7 @@ async fn a_stopped_run_keeps_what_had_begun() {
         }
         request(stage, index, "")
     };
-    let trailer = run(&plan, &access, request_of, sink, stopped).await.unwrap();
+    let trailer = run(setup(&plan, &access, stopped), request_of, sink).await.unwrap();
     assert_eq!(trailer.reason, EndReason::Interrupted);
     for line in &lines {
         if let JournalLine::Request(line) = line {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use streamgauge_client::{Access, RunError, run};
+use streamgauge_client::{Access, RunError, RunSetup, run};
 use streamgauge_schema::{
     CacheState, Deployment, Dialect, Digest, EvidenceMode, Identifier, Instrumentation,
     JournalLine, JournalTrailer, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource,
@@ -89,6 +89,15 @@ pub(crate) fn request(stage: Stage, index: u64, extra: &str) -> Request {
     }
 }
 
+/// A run that keeps no captures.
+pub(crate) fn setup<'a>(
+    plan: &'a Plan,
+    access: &'a Access,
+    stop: watch::Receiver<bool>,
+) -> RunSetup<'a> {
+    RunSetup { plan, access, captures: None, stop }
+}
+
 /// A receiver that never turns true.
 pub(crate) fn never_stopped() -> watch::Receiver<bool> {
     watch::channel(false).1
@@ -113,7 +122,7 @@ pub(crate) async fn lines_with(
         Ok(())
     };
     let trailer: Result<JournalTrailer, RunError<Infallible>> =
-        run(plan, access, request_of, sink, never_stopped()).await;
+        run(setup(plan, access, never_stopped()), request_of, sink).await;
     lines.sort_by_key(|line| (line.stage, line.index));
     (lines, trailer.unwrap())
 }
