@@ -24,7 +24,7 @@ fn streams() -> [Stream; 4] {
         Stream { name: "16_kib_reads", body: body(20_000, " token"), read_bytes: 16 << 10 },
         Stream {
             name: "mib_events",
-            body: body(4, &"word ".repeat(200_000)),
+            body: body(4, &"word ".repeat((1 << 20) / 5)),
             read_bytes: 64 << 10,
         },
         Stream { name: "byte_a_read", body: body(500, " token"), read_bytes: 1 },
