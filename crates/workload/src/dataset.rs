@@ -1,4 +1,4 @@
-//! A dataset: a JSONL file whose lines are requests, read whole and checked before anything is sent.
+//! A dataset: a JSONL file whose lines are requests, checked as a whole before anything is sent.
 //!
 //! Invariant: every line of a [`Dataset`] can be sent as it is. Ids are distinct, each line has
 //! exactly one of `prompt` and `messages`, and no member is unknown.

@@ -3,7 +3,7 @@
 //!
 //! Everything here is a pure function of its arguments. A request is made from its stage and index
 //! alone, in any order, so a plan can be digested, repeated and split over machines. Files are read
-//! by the caller, who hands over their bytes; there is no socket, no clock and no hidden randomness.
+//! by the caller, who hands over their bytes; there is no socket, no clock, no hidden randomness.
 //!
 //! Left out: when requests are sent (the load shape of the plan and the client decide that) and
 //! token counts (lengths are in words).
