@@ -1,5 +1,5 @@
-//! What quantiles cost, from a thousand to ten million values, beside one selection on a fresh copy:
-//! the least that any exact quantile of unsorted values can do.
+//! What quantiles cost, from a thousand to ten million values, beside one selection on a fresh
+//! copy: the least that any exact quantile of unsorted values can do.
 
 use std::hint::black_box;
 use std::time::Duration;
