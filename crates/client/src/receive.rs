@@ -1,5 +1,6 @@
-//! Reads one response into an observer, and into a capture where one is kept, within time limits, until its end mark or the end of its
-//! body; and reads what is left of a body so that its connection can be used again.
+//! Reads one response into an observer, and into a capture where one is kept, within time limits,
+//! until its end mark or the end of its body; and reads what is left of a body so that its
+//! connection can be used again.
 
 use std::future::poll_fn;
 use std::pin::Pin;

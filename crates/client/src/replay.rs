@@ -108,3 +108,47 @@ impl AsyncWrite for SavedStream {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+    use crate::connection::Step;
+
+    #[tokio::test]
+    async fn a_slow_consumer_meets_each_read_with_its_own_stamp() {
+        let texts = [
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "3\r\none\r\n3\r\ntwo\r\n",
+            "5\r\nthree\r\n0\r\n\r\n",
+        ];
+        let reads: VecDeque<SavedRead> = (1..)
+            .zip(texts)
+            .map(|(ms, text)| SavedRead { at: Duration::from_millis(ms), bytes: text.into() })
+            .collect();
+        let zero = Instant::now();
+        let tap = Tap::default();
+        let saved = SavedStream { zero, reads, tap: tap.clone(), asked: false, reader: None };
+        let connection =
+            Connection::over(Box::new(saved), tap.clone(), Origin::default()).await.unwrap();
+        let mut exchange = connection.exchange(hyper::Request::default()).await.unwrap();
+        let mut seen = Vec::new();
+        loop {
+            let step = poll_fn(|cx| exchange.poll_step(cx)).await;
+            let at = tap.last_read().unwrap() - zero;
+            // The consumer dawdles; a connection that read ahead would now have a later stamp.
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(tap.last_read().unwrap() - zero, at);
+            match step {
+                Step::Bytes(bytes) => seen.push((at.as_millis(), bytes)),
+                Step::End(end) => break assert_eq!(end, End::Clean),
+                Step::Head(_) => {}
+                Step::Broken(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(seen, [(2, "one".into()), (2, "two".into()), (3, "three".into())]);
+    }
+}

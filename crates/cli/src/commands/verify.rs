@@ -30,8 +30,6 @@ pub(crate) struct VerifyArgs {
 
 /// Most members of a rule whose places are looked up; a digest takes part in every member.
 const MAX_PLACES: usize = 40;
-/// Most members of a rule that are printed; `--format json` lists them all.
-const MAX_SHOWN: usize = 1000;
 
 /// What was found in one document.
 #[derive(Debug, Default, Serialize)]
@@ -181,18 +179,14 @@ fn shown(report: &Report) -> String {
     let mut out = String::new();
     let verdict = if report.holds { "holds" } else { "DOES NOT HOLD" };
     let _ = writeln!(out, "{}: {verdict} ({} rules)", report.path, report.rules);
-    for broken in &report.broken {
-        let _ = writeln!(out, "  {}: {}", broken.rule, broken.statement);
-        for member in broken.members.iter().take(MAX_SHOWN) {
-            let place = match (member.line, member.column) {
-                (Some(line), Some(column)) => format!(" (line {line} column {column})"),
-                _ => String::new(),
-            };
-            let _ = writeln!(out, "    {}{place}", member.path);
-        }
-        if broken.members.len() > MAX_SHOWN {
-            let _ = writeln!(out, "    … {} in all", broken.members.len());
-        }
+    // A digest takes part in every member. That says something only where no other rule does.
+    let (wide, narrow): (Vec<&Broken>, Vec<&Broken>) =
+        report.broken.iter().partition(|broken| broken.members.len() > MAX_PLACES);
+    for broken in &narrow {
+        show_rule(&mut out, broken, true);
+    }
+    for broken in wide {
+        show_rule(&mut out, broken, narrow.is_empty());
     }
     for note in &report.notes {
         let _ = writeln!(out, "  note: {note}");
@@ -204,4 +198,19 @@ fn shown(report: &Report) -> String {
         }
     }
     out
+}
+
+fn show_rule(out: &mut String, broken: &Broken, with_members: bool) {
+    let _ = writeln!(out, "  {}: {}", broken.rule, broken.statement);
+    if !with_members {
+        let _ = writeln!(out, "    {} members, those above among them", broken.members.len());
+        return;
+    }
+    for member in &broken.members {
+        let place = match (member.line, member.column) {
+            (Some(line), Some(column)) => format!(" (line {line} column {column})"),
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "    {}{place}", member.path);
+    }
 }

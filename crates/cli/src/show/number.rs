@@ -1,20 +1,18 @@
 //! Numbers for people: as many digits as a measurement can bear.
 
-/// A figure with about four significant digits and separated thousands; `–` when there is none.
+/// Digits that a measurement bears.
+const DIGITS: usize = 4;
+
+/// A figure with four significant digits, or all digits before the point, and separated thousands;
+/// `–` when there is none.
 pub(crate) fn figure(value: Option<f64>) -> String {
     let Some(value) = value else { return "–".to_owned() };
-    let decimals = match value.abs() {
-        size if size >= 1000.0 || size == 0.0 => 0,
-        size if size >= 100.0 => 1,
-        size if size >= 10.0 => 2,
-        size if size >= 1.0 => 3,
-        _ => 4,
-    };
-    let text = format!("{value:.decimals$}");
-    match text.split_once('.') {
-        Some(_) => text,
-        None => separated(&text),
-    }
+    // Rounding may add a digit before the point, so it comes first.
+    let rounded = format!("{value:.*e}", DIGITS - 1);
+    let exponent: i32 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    let decimals = usize::try_from(DIGITS as i32 - 1 - exponent).unwrap_or(0);
+    let text = format!("{value:.*}", if value == 0.0 { 0 } else { decimals.min(DIGITS + 2) });
+    if text.contains('.') { text } else { separated(&text) }
 }
 
 /// A count with separated thousands.
@@ -48,7 +46,11 @@ mod tests {
         for (value, expected) in [
             (None, "–"),
             (Some(0.0), "0"),
-            (Some(0.12345), "0.1235"),
+            (Some(0.123456), "0.1235"),
+            (Some(9.9997), "10.00"),
+            (Some(99.998), "100.0"),
+            (Some(999.96), "1,000"),
+            (Some(0.000123456), "0.000123"),
             (Some(2.5), "2.500"),
             (Some(21.182677917950876), "21.18"),
             (Some(496.0971620002965), "496.1"),

@@ -104,24 +104,39 @@ fn write_display(out: &mut String, value: impl std::fmt::Display) {
 
 fn write_string(out: &mut String, text: &str) {
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            ' '..='~' => out.push(character),
-            _ => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    write_display(out, format_args!("\\u{unit:04x}"));
-                }
+    let mut rest = text;
+    // Runs of plain characters, nearly all of most texts, are copied whole.
+    while let Some(at) = rest.bytes().position(|b| !is_plain(b)) {
+        out.push_str(&rest[..at]);
+        let mut characters = rest[at..].chars();
+        if let Some(character) = characters.next() {
+            write_escaped(out, character);
+        }
+        rest = characters.as_str();
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
+}
+
+fn write_escaped(out: &mut String, character: char) {
+    match character {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        _ => {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write_display(out, format_args!("\\u{unit:04x}"));
             }
         }
     }
-    out.push('"');
 }
 
 /// Shortest digits that read back; exponent form below 1e-4 and from 1e16 up.
