@@ -75,10 +75,12 @@ pub(crate) fn observation(outputs_us: &[u64], tokens: u64) -> Observation {
         first_content_us: first,
         first_tool_call_us: None,
         arrivals_us: first.into_iter().chain(gaps).collect(),
+        token_counts: None,
         whole_body_output: false,
         not_generated: Vec::new(),
         elapsed_us: last.unwrap_or(0),
         choices: 1,
+        choice_timelines: Vec::new(),
         finish_reasons: vec!["stop".into()],
         usage: Some(Usage {
             prompt_tokens: Some(512),

@@ -1,7 +1,10 @@
 //! What kind of body a response has, decided by its head and by its first bytes.
 
+use memchr::memchr2;
 use streamgauge_schema::BodyKind;
 
+use crate::dialect::{Shape, reader, recognise};
+use crate::framing::Framing;
 use crate::head::Declared;
 use crate::json::Value;
 
@@ -15,14 +18,29 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) enum Route {
     /// No stream: kept whole and judged at its end.
     Document,
+    /// Neither a type nor an API is known; the first bytes will tell.
+    Guessed,
+    /// A stream of lines, unless its first byte is that of a list or a page.
+    Lines,
     /// The status is not 2xx: kept for the server's message.
     Refused,
     /// The type is not that of a stream; the first bytes will tell.
     Sniffed,
-    /// An event stream.
+    /// A stream.
     Stream,
-    /// The type is that of a stream, but no line of one has come. Read as a stream, and kept in
+    /// The type is that of an event stream, but no line of one has come. Read as a stream, and kept in
     /// case that it turns out to be something else.
+    Unproven,
+}
+
+/// What a body turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// No stream.
+    Document,
+    /// A stream.
+    Stream(Framing),
+    /// An event stream or a document.
     Unproven,
 }
 
@@ -34,12 +52,14 @@ pub(crate) struct Body {
     limit: usize,
     /// Leading bytes of `kept` that say nothing.
     skipped: usize,
+    /// Leading bytes of `kept` in which no first line ends.
+    searched: usize,
 }
 
 impl Body {
     /// A body of which nothing was seen, and of which at most `limit` bytes are kept.
     pub(crate) fn new(route: Route, limit: usize) -> Self {
-        Self { route, kept: Vec::new(), limit, skipped: 0 }
+        Self { route, kept: Vec::new(), limit, skipped: 0, searched: 0 }
     }
 
     /// Keeps as much of `bytes` as the limit allows. False if any of it is lost.
@@ -47,6 +67,36 @@ impl Body {
         let room = self.limit - self.kept.len();
         self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
         bytes.len() <= room
+    }
+
+    /// Decides what the body is where its route leaves that open. `None` while it does not show.
+    pub(crate) fn decide(&mut self) -> Option<Found> {
+        if self.route == Route::Lines {
+            return Some(match first_byte(&self.kept)? {
+                b'<' | b'[' => Found::Document,
+                _ => Found::Stream(Framing::Lines),
+            });
+        }
+        if self.begins_like_stream()? {
+            return Some(Found::Stream(Framing::EventStream));
+        }
+        match (self.route, first_byte(&self.kept)) {
+            (Route::Guessed, Some(b'{')) => self.decide_by_first_line(),
+            (Route::Guessed, _) => Some(Found::Unproven),
+            _ => Some(Found::Document),
+        }
+    }
+
+    /// A first line that is an event of a dialect that has lines tells them from a whole object.
+    fn decide_by_first_line(&mut self) -> Option<Found> {
+        let searched = std::mem::replace(&mut self.searched, self.kept.len());
+        let end = searched + memchr2(b'\n', b'\r', &self.kept[searched..])?;
+        let dialect = text(&self.kept[..end]).and_then(|line| recognise(line, Shape::Event(b"")));
+        let framing = dialect.map(|dialect| reader(dialect).framing());
+        Some(match framing {
+            Some(Framing::Lines) => Found::Stream(Framing::Lines),
+            _ => Found::Unproven,
+        })
     }
 
     /// Decides by the bytes kept so far whether they begin like an event stream. `None` while they
@@ -124,6 +174,33 @@ mod tests {
                 decided = decided.or_else(|| body.begins_like_stream());
             }
             assert_eq!(decided, expected, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_line_tells_lines_from_a_whole_object() {
+        use Found::{Document, Stream, Unproven};
+        const LINE: &str = r#"{"message":{"content":"a"},"done":false}"#;
+        for (route, body, expected) in [
+            (Route::Guessed, "data: x", Some(Stream(Framing::EventStream))),
+            (Route::Guessed, LINE, None),
+            (Route::Guessed, &format!("{LINE}\r\n"), Some(Stream(Framing::Lines))),
+            (Route::Guessed, "{\n\"done\"", Some(Unproven)),
+            (Route::Guessed, "{\"choices\":[]}\n", Some(Unproven)),
+            (Route::Guessed, "<h1>", Some(Unproven)),
+            (Route::Guessed, "", None),
+            (Route::Lines, " \r\n", None),
+            (Route::Lines, "\n{", Some(Stream(Framing::Lines))),
+            (Route::Lines, "<h1>", Some(Document)),
+            (Route::Lines, "\n[", Some(Document)),
+        ] {
+            let mut kept = Body::new(route, 1000);
+            let mut found = None;
+            for byte in body.as_bytes() {
+                kept.keep(&[*byte]);
+                found = found.or_else(|| kept.decide());
+            }
+            assert_eq!(found, expected, "{body:?}");
         }
     }
 

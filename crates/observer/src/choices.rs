@@ -1,6 +1,9 @@
 //! What each choice of a response said.
 
+use crate::json::Text;
+use crate::so_far::{Change, SoFar};
 use crate::think::ThinkMarks;
+use crate::timeline::Span;
 
 /// Choices that are told apart; further ones are passed over.
 const MAX_CHOICES: usize = 1024;
@@ -16,6 +19,9 @@ pub(crate) struct Choice {
     pub(crate) reasoning: String,
     pub(crate) finish_reason: Option<String>,
     pub(crate) marks: ThinkMarks,
+    /// Events that carried output of this choice.
+    pub(crate) output: Span,
+    so_far: SoFar,
 }
 
 /// The choices seen, by index.
@@ -68,7 +74,50 @@ impl Choice {
     }
 }
 
+impl Choice {
+    /// Takes the next piece of the content; keeps it where there is room. False if any is lost.
+    pub(crate) fn content(&mut self, piece: &str, room: Option<&mut Room>) -> bool {
+        self.marks.push(piece);
+        room.is_none_or(|room| room.keep(&mut self.content, piece))
+    }
+
+    /// Takes the whole content so far; what it is to the content before. False if any is lost.
+    pub(crate) fn content_so_far(
+        &mut self,
+        text: Text<'_>,
+        mut room: Option<&mut Room>,
+    ) -> (Change, bool) {
+        let change = self.so_far.replace(text);
+        let mut known = match change {
+            Change::None => return (change, true),
+            Change::Grown { from } => from,
+            Change::Other => {
+                if let Some(room) = &mut room {
+                    room.give_back(&mut self.content);
+                }
+                self.marks = ThinkMarks::default();
+                0
+            }
+        };
+        let mut whole = true;
+        text.pieces(|piece| {
+            let new = &piece[piece.floor_char_boundary(known)..];
+            known = known.saturating_sub(piece.len());
+            if !new.is_empty() {
+                whole &= self.content(new, room.as_deref_mut());
+            }
+        });
+        (change, whole)
+    }
+}
+
 impl Room {
+    /// Forgets a text that was kept.
+    fn give_back(&mut self, kept: &mut String) {
+        self.0 += kept.len();
+        kept.clear();
+    }
+
     /// Appends as much of `text` as there is room for. False if any of it is lost.
     pub(crate) fn keep(&mut self, kept: &mut String, text: &str) -> bool {
         let before = kept.len();

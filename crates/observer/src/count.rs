@@ -1,7 +1,7 @@
 //! Counts, read exactly from the text of a JSON number.
 
 /// Largest count: that of a signed 64-bit integer.
-const MAX: u64 = i64::MAX as u64;
+pub(crate) const MAX: u64 = i64::MAX as u64;
 
 /// The count that a JSON number stands for: a number without fraction, however it is written, from
 /// 0 to 2^63 − 1. `None` for any other number.

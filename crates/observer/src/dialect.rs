@@ -1,20 +1,31 @@
 //! How the events of an API are read. Each dialect is a file of its own and one arm of [`reader`].
 
+mod anthropic_messages;
+mod ollama;
+mod ollama_chat;
+mod ollama_generate;
+mod openai;
 mod openai_chat;
+mod openai_completions;
+mod openai_responses;
+mod sglang_generate;
+mod tgi_generate;
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use streamgauge_schema::Dialect;
 
 use crate::failure::FailureMembers;
+use crate::framing::Framing;
 use crate::json::{Members, Value};
 use crate::tally::Tally;
 
 /// Whether a JSON object is one of many or the whole answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// One event of a stream.
-    Event,
+pub(crate) enum Shape<'a> {
+    /// One event of a stream, and its name, empty without one.
+    Event(&'a [u8]),
     /// The whole body.
     Whole,
 }
@@ -36,31 +47,68 @@ pub(crate) enum Verdict {
 /// failure wins over everything else in its event: first all members are collected, then, if none of
 /// them reports a failure, the dialect reads what it collected.
 pub(crate) trait Rules: Debug + Send {
+    /// How the bytes of its streams are divided into events.
+    const FRAMING: Framing = Framing::EventStream;
+
     /// The members of an event that matter.
     type Members<'a>: Default;
 
     /// Collects one member.
     fn collect<'a>(members: &mut Self::Members<'a>, key: &str, value: Value<'a>);
 
+    /// Whether an event with these members is of this dialect and of no other.
+    fn recognises(members: &Self::Members<'_>, shape: Shape<'_>) -> bool;
+
     /// Reads the members of one event into the tally.
-    fn read(&mut self, members: &Self::Members<'_>, shape: Shape, tally: &mut Tally);
+    fn read(&mut self, members: &Self::Members<'_>, shape: Shape<'_>, tally: &mut Tally);
 }
 
 /// Reads events by the rules of one dialect.
 pub(crate) trait Reader: Debug + Send {
+    /// How the bytes of its streams are divided into events.
+    fn framing(&self) -> Framing;
+
+    /// Whether a text is an event of this dialect and of no other.
+    fn recognises(&self, text: &str, shape: Shape<'_>) -> bool;
+
     /// Reads a text that should be one JSON object.
-    fn read_text(&mut self, text: &str, shape: Shape, tally: &mut Tally) -> Verdict;
+    fn read_text(&mut self, text: &str, shape: Shape<'_>, tally: &mut Tally) -> Verdict;
 }
 
 /// The reader of a dialect's events.
 pub(crate) fn reader(dialect: Dialect) -> Box<dyn Reader> {
     match dialect {
+        Dialect::AnthropicMessages => Box::new(anthropic_messages::AnthropicMessages::default()),
+        Dialect::OllamaChat => Box::new(ollama_chat::OllamaChat),
+        Dialect::OllamaGenerate => Box::new(ollama_generate::OllamaGenerate),
         Dialect::OpenaiChat => Box::new(openai_chat::OpenaiChat),
+        Dialect::OpenaiCompletions => Box::new(openai_completions::OpenaiCompletions),
+        Dialect::OpenaiResponses => Box::new(openai_responses::OpenaiResponses),
+        Dialect::SglangGenerate => Box::new(sglang_generate::SglangGenerate),
+        Dialect::TgiGenerate => Box::new(tgi_generate::TgiGenerate),
     }
 }
 
+/// The dialect that a text is an event of, if it shows one.
+pub(crate) fn recognise(text: &str, shape: Shape<'_>) -> Option<Dialect> {
+    Dialect::ALL.iter().copied().find(|dialect| reader(*dialect).recognises(text, shape))
+}
+
 impl<R: Rules> Reader for R {
-    fn read_text(&mut self, text: &str, shape: Shape, tally: &mut Tally) -> Verdict {
+    fn framing(&self) -> Framing {
+        R::FRAMING
+    }
+
+    fn recognises(&self, text: &str, shape: Shape<'_>) -> bool {
+        let mut members = Members::of(text);
+        let mut collected = R::Members::default();
+        for (key, value) in members.by_ref() {
+            R::collect(&mut collected, &key.decode(), value);
+        }
+        members.is_whole() && R::recognises(&collected, shape)
+    }
+
+    fn read_text(&mut self, text: &str, shape: Shape<'_>, tally: &mut Tally) -> Verdict {
         let mut failure = FailureMembers::default();
         let mut collected = R::Members::default();
         let mut members = Members::of(text);
@@ -77,5 +125,14 @@ impl<R: Rules> Reader for R {
         }
         self.read(&collected, shape, tally);
         Verdict::Read
+    }
+}
+
+/// What kind of event it is: its `type`, else its name.
+fn kind<'a>(declared: Option<Value<'a>>, shape: Shape<'a>) -> Cow<'a, str> {
+    match (declared.and_then(Value::some_text), shape) {
+        (Some(declared), _) => declared.decode(),
+        (None, Shape::Event(name)) => String::from_utf8_lossy(name),
+        (None, Shape::Whole) => Cow::Borrowed(""),
     }
 }

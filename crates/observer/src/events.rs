@@ -1,13 +1,17 @@
 //! Takes the items of a stream one by one: what is said goes to the tally, when to the timeline,
 //! and what went wrong is kept.
 
-use streamgauge_schema::{AnomalyKind, FailureClass};
+use streamgauge_schema::{AnomalyKind, Dialect, FailureClass};
 
-use crate::dialect::{Reader, Shape, Verdict};
+use crate::dialect::{Reader, Shape, Verdict, reader, recognise};
 use crate::failure::{Failure, is_json_failure};
+use crate::json::Value;
+use crate::lines::LineItem;
+use crate::reads::Reads;
 use crate::sse::{Oversized, SseEvent, SseItem};
 use crate::tally::Tally;
 use crate::timeline::Timeline;
+use crate::token_counts::TokenCounts;
 
 /// Data that ends a stream of any dialect.
 const END_MARK: &[u8] = b"[DONE]";
@@ -15,9 +19,15 @@ const END_MARK: &[u8] = b"[DONE]";
 /// What the events of a response gave so far.
 #[derive(Debug)]
 pub(crate) struct Events {
+    /// The dialect that the events are read by.
+    pub(crate) dialect: Dialect,
     reader: Box<dyn Reader>,
+    /// The dialect is a guess until some event shows one.
+    guessed: bool,
     pub(crate) tally: Tally,
     pub(crate) timeline: Timeline,
+    pub(crate) reads: Reads,
+    pub(crate) token_counts: TokenCounts,
     pub(crate) malformed: Malformed,
     /// The first request-level failure.
     pub(crate) failure: Option<Failure>,
@@ -36,11 +46,15 @@ pub(crate) struct Malformed {
 
 impl Events {
     /// Nothing yet.
-    pub(crate) fn new(reader: Box<dyn Reader>, tally: Tally) -> Self {
+    pub(crate) fn new(dialect: Dialect, tally: Tally) -> Self {
         Self {
-            reader,
+            dialect,
+            reader: reader(dialect),
+            guessed: false,
             tally,
             timeline: Timeline::default(),
+            reads: Reads::default(),
+            token_counts: TokenCounts::new(),
             malformed: Malformed::default(),
             failure: None,
             tool_call_events: 0,
@@ -59,15 +73,38 @@ impl Events {
                 self.tally.anomalies.note(AnomalyKind::UnknownField, offset);
                 self.dropped_line(line);
             }
-            SseItem::Oversized { what, .. } => {
-                self.fail(Failure::of(match what {
-                    Oversized::Event => FailureClass::OversizedEvent,
-                    Oversized::Line => FailureClass::OversizedLine,
-                }));
-                return true;
-            }
+            SseItem::Oversized { what, .. } => return self.oversized(what),
         }
         self.tally.done
+    }
+
+    /// Takes the next line of a stream of lines. True if it ended the stream.
+    pub(crate) fn take_line(&mut self, item: LineItem<'_>) -> bool {
+        match item {
+            LineItem::Line { text, offset } => {
+                self.event(SseEvent { name: b"", data: text, offset });
+            }
+            LineItem::Oversized(what) => return self.oversized(what),
+        }
+        self.tally.done
+    }
+
+    /// Takes a line that the end of the body closed: one that is not whole is dropped.
+    pub(crate) fn take_last_line(&mut self, item: LineItem<'_>) -> bool {
+        let is_cut = match item {
+            LineItem::Line { text, .. } => {
+                std::str::from_utf8(text).ok().and_then(Value::parse).is_none()
+            }
+            LineItem::Oversized(_) => false,
+        };
+        !is_cut && self.take_line(item)
+    }
+
+    /// Reads events by these rules until one of them shows another dialect.
+    pub(crate) fn guess(&mut self, dialect: Dialect) {
+        self.dialect = dialect;
+        self.reader = reader(dialect);
+        self.guessed = true;
     }
 
     /// Looks at a line that event streams drop, in case that it reports a failure.
@@ -102,8 +139,10 @@ impl Events {
 
     /// Reads a body that should be one JSON object. Nothing in it has an arrival time of its own.
     pub(crate) fn whole(&mut self, text: &str) -> Verdict {
-        self.tally.begin(0);
-        let verdict = self.reader.read_text(text, Shape::Whole, &mut self.tally);
+        self.tally.begin(0, None);
+        let verdict = self.read_text(text, Shape::Whole);
+        // Nothing was streamed, so nothing marked the end of it.
+        self.tally.done = false;
         match verdict {
             Verdict::NotAnObject => return verdict,
             Verdict::Failure => self.fail_by_event(text, 0),
@@ -119,7 +158,9 @@ impl Events {
     }
 
     fn event(&mut self, event: SseEvent<'_>) {
-        let index = self.timeline.dispatched();
+        let moment = self.timeline.dispatched();
+        let index = moment.event;
+        self.reads.event();
         self.tally.done = is_end_mark(event.data);
         if event.name == b"error" {
             return self.fail(Failure::reported(event.data, Some(index)));
@@ -130,15 +171,38 @@ impl Events {
         let Ok(text) = std::str::from_utf8(event.data) else {
             return self.malformed(AnomalyKind::InvalidUtf8, index, event.offset);
         };
-        self.tally.begin(event.offset);
-        match self.reader.read_text(text, Shape::Event, &mut self.tally) {
+        self.tally.begin(event.offset, Some(moment));
+        match self.read_text(text, Shape::Event(event.name)) {
             Verdict::NotAnObject => self.malformed(AnomalyKind::InvalidJson, index, event.offset),
             Verdict::Failure => self.fail_by_event(text, index),
             Verdict::Read => {
-                self.timeline.carried(self.tally.event().channels, index);
+                let said = self.tally.event();
+                if said.channels.output() {
+                    self.timeline.carried(said.channels, moment);
+                    self.reads.output(event.offset);
+                    self.token_counts.push(said.completion_tokens);
+                }
                 self.read(text, index);
             }
         }
+    }
+
+    fn read_text(&mut self, text: &str, shape: Shape<'_>) -> Verdict {
+        if self.guessed
+            && let Some(dialect) = recognise(text, shape)
+        {
+            self.guess(dialect);
+            self.guessed = false;
+        }
+        self.reader.read_text(text, shape, &mut self.tally)
+    }
+
+    fn oversized(&mut self, what: Oversized) -> bool {
+        self.fail(Failure::of(match what {
+            Oversized::Event => FailureClass::OversizedEvent,
+            Oversized::Line => FailureClass::OversizedLine,
+        }));
+        true
     }
 
     /// An event that its dialect has read.

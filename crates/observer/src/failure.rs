@@ -31,8 +31,11 @@ impl Failure {
 
     /// A failure with what `text` says about it, if it is JSON.
     pub(crate) fn told_by(class: FailureClass, text: &str) -> Self {
-        let value = Value::parse(text);
-        Self { message: value.and_then(message), code: value.and_then(code), ..Self::of(class) }
+        let Some(value) = Value::parse(text) else { return Self::of(class) };
+        // Where the event is about an answer, the answer may hold the message.
+        let inner = value.member("response").filter(|response| response.is_object());
+        let told = |by: fn(Value<'_>) -> Option<String>| by(value).or_else(|| by(inner?));
+        Self { message: told(message), code: told(code), ..Self::of(class) }
     }
 
     /// A failure reported by the server within the stream. A text that is no JSON is the message
@@ -161,6 +164,9 @@ mod tests {
             (r#"{"error_message":"g","status_msg":"h"}"#, Some("g")),
             (r#"{"error":{"error":{"detail":"deep"}}}"#, Some("deep")),
             (r#"{"msg":"none"}"#, None),
+            (r#"{"type":"x","response":{"error":{"message":"i"}}}"#, Some("i")),
+            (r#"{"response":{"message":"i"},"error":"a"}"#, Some("a")),
+            (r#"{"response":"a text"}"#, None),
             (r#""bare""#, Some("bare")),
             ("17", None),
         ] {
@@ -177,6 +183,7 @@ mod tests {
             (r#"{"error":{"code":null},"code":1}"#, Some("1")),
             (r#"[{"error":{"code":429}}]"#, Some("429")),
             (r#"{"base_resp":{"status_code":1002}}"#, Some("1002")),
+            (r#"{"response":{"error":{"code":"server_error"}}}"#, Some("server_error")),
             (r#"{"error":"a"}"#, None),
         ] {
             let failure = Failure::told_by(FailureClass::ErrorEvent, json);

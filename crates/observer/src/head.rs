@@ -13,6 +13,8 @@ pub(crate) enum Declared {
     Html,
     /// JSON.
     Json,
+    /// JSON, one object a line.
+    Lines,
     /// Anything else, or nothing.
     Other,
 }
@@ -29,6 +31,7 @@ pub(crate) fn declared(head: Option<&Head>) -> Declared {
         "text/event-stream" => Declared::EventStream,
         "text/html" | "application/xhtml+xml" => Declared::Html,
         "application/json" => Declared::Json,
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Declared::Lines,
         other if other.ends_with("+json") => Declared::Json,
         _ => Declared::Other,
     }
@@ -63,6 +66,8 @@ mod tests {
             (" Text/Event-Stream ; charset=utf-8", Declared::EventStream),
             ("application/json; charset=utf-8", Declared::Json),
             ("application/problem+json", Declared::Json),
+            ("Application/X-NDJSON", Declared::Lines),
+            ("application/jsonl; charset=utf-8", Declared::Lines),
             ("text/html", Declared::Html),
             ("text/plain", Declared::Other),
             ("", Declared::Other),

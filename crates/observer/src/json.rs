@@ -98,6 +98,14 @@ impl<'a> Value<'a> {
         self.0.starts_with('{')
     }
 
+    pub(crate) fn is_boolean(self) -> bool {
+        self.is_true() || self.0 == "false"
+    }
+
+    pub(crate) fn is_true(self) -> bool {
+        self.0 == "true"
+    }
+
     pub(crate) fn is_null(self) -> bool {
         self.0 == "null"
     }

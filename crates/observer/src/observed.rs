@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
-    AnomalyKind, BodyKind, ChoiceExtraction, Dialect, Ending, Extraction, FailureClass, Head,
-    HttpExtraction, Observation, Text,
+    AnomalyKind, BodyKind, ChoiceExtraction, ChoiceTimeline, Ending, Extraction, FailureClass,
+    Head, HttpExtraction, Observation, Text,
 };
 
 use crate::choices::Choice;
@@ -27,20 +27,18 @@ pub struct Observed {
 /// What the receive loop knows besides the events.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    pub(crate) dialect: Dialect,
     pub(crate) head: Option<Head>,
     pub(crate) body: BodyKind,
     pub(crate) ending: Option<Ending>,
     pub(crate) elapsed_us: u64,
     pub(crate) bytes: u64,
-    pub(crate) reads: u64,
-    pub(crate) coalesced_reads: u64,
 }
 
 impl Observed {
     /// Puts together what the events gave.
     pub(crate) fn new(mut events: Events, facts: Facts) -> Self {
         note_hidden_reasoning(&mut events);
+        note_coalesced_stream(&mut events);
         let extraction = extraction(&events, &facts);
         let observation = observation(events, &extraction, &facts);
         Self { observation, extraction }
@@ -102,10 +100,12 @@ fn choice_extraction(choice: &Choice) -> ChoiceExtraction {
 }
 
 fn observation(events: Events, extraction: &Extraction, facts: &Facts) -> Observation {
-    let Events { tally, timeline, failure, .. } = events;
-    let choices = tally.choices.list().len() as u64;
+    let Events { dialect, tally, timeline, reads, token_counts, failure, .. } = events;
+    let choices = tally.choices.list();
+    // What several choices count together is nowhere said.
+    let is_counted = choices.len() < 2 && !tally.usage.completion_fell();
     Observation {
-        dialect: facts.dialect,
+        dialect,
         http_status: facts.head.as_ref().map_or(200, |head| head.status),
         retry_after_s: facts.head.as_ref().and_then(retry_after_s),
         body: facts.body,
@@ -114,22 +114,27 @@ fn observation(events: Events, extraction: &Extraction, facts: &Facts) -> Observ
         error: failure.map(|failure| failure.to_stream_error()),
         first_event_us: timeline.any.first_us(),
         first_output_us: timeline.output.first_us(),
-        last_output_us: timeline.output.last_us,
+        last_output_us: timeline.output.last_us(),
         output_events: timeline.output.count,
         first_generated_us: timeline.generated.first_us(),
-        last_generated_us: timeline.generated.last_us,
+        last_generated_us: timeline.generated.last_us(),
         generated_events: timeline.generated.count,
         first_reasoning_us: timeline.reasoning.first_us(),
         first_content_us: timeline.content.first_us(),
         first_tool_call_us: timeline.tool_call.first_us(),
+        token_counts: token_counts.into_tokens().filter(|_| is_counted),
         whole_body_output: events.whole && tally.event().channels.output(),
         arrivals_us: timeline.arrivals_us,
         not_generated: timeline.not_generated,
         elapsed_us: facts.elapsed_us,
-        choices,
+        choices: choices.len() as u64,
+        choice_timelines: match choices {
+            [] | [_] => Vec::new(),
+            _ => choices.iter().map(choice_timeline).collect(),
+        },
         finish_reasons: extraction.finish_reasons.clone(),
         usage: extraction.usage,
-        usage_ambiguous: choices > 1 && tally.usage.final_reports_differ(),
+        usage_ambiguous: choices.len() > 1 && tally.usage.final_reports_differ(),
         usage_invalid: extraction.usage_invalid.clone(),
         returned_models: tally.models,
         think_tag_in_content: extraction.think_tag_in_content,
@@ -138,8 +143,25 @@ fn observation(events: Events, extraction: &Extraction, facts: &Facts) -> Observ
         anomalies: tally.anomalies.into_sorted(),
         bytes: facts.bytes,
         events: extraction.events_total,
-        reads: facts.reads,
-        coalesced_reads: facts.coalesced_reads,
+        reads: reads.count,
+        coalesced_reads: reads.coalesced,
+    }
+}
+
+fn choice_timeline(choice: &Choice) -> ChoiceTimeline {
+    ChoiceTimeline {
+        index: choice.index,
+        first_output_us: choice.output.first_us(),
+        last_output_us: choice.output.last_us(),
+        output_events: choice.output.count,
+    }
+}
+
+/// Where most of the output came in bundles, something on the way held it back.
+fn note_coalesced_stream(events: &mut Events) {
+    if let Some(bundled) = events.reads.mostly_bundled(events.timeline.output.count) {
+        let anomalies = &mut events.tally.anomalies;
+        anomalies.note_many(AnomalyKind::CoalescedStream, bundled.events, bundled.offset);
     }
 }
 

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use streamgauge_schema::{AnomalyKind, BodyKind, Dialect, End, Ending, FailureClass, Head};
 
-use crate::body::{self, Body, Route};
+use crate::body::{self, Body, Found, Route};
 use crate::dialect::{Verdict, reader};
 use crate::events::Events;
 use crate::failure::Failure;
+use crate::framing::{Decoder, Framing};
 use crate::head::{Declared, declared, is_encoded};
 use crate::json::Value;
 use crate::observed::{Facts, Observed};
-use crate::sse::{SseDecoder, SseLimits};
+use crate::sse::SseLimits;
 use crate::tally::Tally;
 
 /// Bytes of a refused response that are kept for the server's message.
@@ -22,8 +23,8 @@ const MEBIBYTE: usize = 1024 * 1024;
 /// What to look for, and how much memory it may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObserverConfig {
-    /// The API that was asked.
-    pub dialect: Dialect,
+    /// The API that was asked; `None` to find it out from content type and first event.
+    pub dialect: Option<Dialect>,
     /// Longest line of a stream in bytes, its line end not counted. A longer one ends the reading.
     pub max_line_bytes: usize,
     /// Longest data of one event in bytes, and longest body that is no stream. A longer one ends
@@ -42,8 +43,15 @@ impl ObserverConfig {
     /// 16 MiB a line, an event, and for all texts; texts are kept and usage was asked for.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
+        Self { dialect: Some(dialect), ..Self::detecting() }
+    }
+
+    /// The same for a response of which it is not known what API was asked. Until an event shows
+    /// one, events are read as those of `openai-chat`, and lines of JSON as those of `ollama-chat`.
+    #[must_use]
+    pub fn detecting() -> Self {
         Self {
-            dialect,
+            dialect: None,
             max_line_bytes: 16 * MEBIBYTE,
             max_event_bytes: 16 * MEBIBYTE,
             max_text_bytes: 16 * MEBIBYTE,
@@ -71,34 +79,39 @@ pub struct Observer {
     config: ObserverConfig,
     head: Option<Head>,
     body: Body,
-    decoder: SseDecoder,
+    decoder: Decoder,
     events: Events,
     /// When the end mark came or a limit was passed.
     over_us: Option<u64>,
     bytes: u64,
-    reads: u64,
-    coalesced_reads: u64,
 }
+
+/// What events and lines are taken for until one of them shows its dialect.
+const EVENT_GUESS: Dialect = Dialect::OpenaiChat;
+const LINE_GUESS: Dialect = Dialect::OllamaChat;
 
 impl Observer {
     /// An observer of a response of which nothing has come.
     #[must_use]
     pub fn new(config: ObserverConfig) -> Self {
-        let limits = SseLimits {
-            max_line_bytes: config.max_line_bytes,
-            max_event_bytes: config.max_event_bytes,
-        };
         let max_text_bytes = config.keep_texts.then_some(config.max_text_bytes);
         let tally = Tally::new(config.usage_asked, max_text_bytes);
+        let mut events = Events::new(config.dialect.unwrap_or(EVENT_GUESS), tally);
+        let route = match config.dialect.map(framing) {
+            None => {
+                events.guess(EVENT_GUESS);
+                Route::Guessed
+            }
+            Some(Framing::EventStream) => Route::Unproven,
+            Some(Framing::Lines) => Route::Lines,
+        };
         Self {
-            body: Body::new(Route::Unproven, config.max_event_bytes),
-            decoder: SseDecoder::new(limits),
-            events: Events::new(reader(config.dialect), tally),
+            body: Body::new(route, config.max_event_bytes),
+            decoder: Decoder::new(Framing::EventStream, limits(&config)),
+            events,
             head: None,
             over_us: None,
             bytes: 0,
-            reads: 0,
-            coalesced_reads: 0,
             config,
         }
     }
@@ -109,11 +122,13 @@ impl Observer {
         if is_encoded(&head) {
             self.events.tally.anomalies.note(AnomalyKind::UnaskedEncoding, 0);
         }
-        let route = match declared(Some(&head)) {
+        let framing = self.config.dialect.map(framing);
+        let route = match (declared(Some(&head)), framing) {
             _ if !(200..300).contains(&head.status) => Route::Refused,
-            Declared::Compressed => Route::Document,
-            Declared::EventStream => Route::Unproven,
-            Declared::Html | Declared::Json | Declared::Other => Route::Sniffed,
+            (Declared::Compressed, _) => Route::Document,
+            (Declared::EventStream, None | Some(Framing::EventStream)) => Route::Unproven,
+            (Declared::Lines, None | Some(Framing::Lines)) => Route::Lines,
+            _ => Route::Sniffed,
         };
         let limit = match route {
             Route::Refused => MAX_REFUSAL_BYTES,
@@ -124,18 +139,17 @@ impl Observer {
     }
 
     /// Takes what one read brought, and when it did. All events that it completes share its time.
+    /// What a read brought may be fed in pieces: those that bear the same time are one read.
     pub fn feed(&mut self, bytes: &[u8], at: Duration) -> Progress {
         if self.over_us.is_some() {
             self.after_end(bytes);
             return Progress::Over;
         }
-        self.events.timeline.advance(at);
         if !bytes.is_empty() {
-            self.reads += 1;
+            self.events.timeline.advance(at);
+            self.events.reads.bytes_came(at);
             self.bytes += bytes.len() as u64;
-            let before = self.events.timeline.any.count;
             self.route(bytes);
-            self.coalesced_reads += u64::from(self.events.timeline.any.count > before + 1);
         }
         if self.over_us.is_some() { Progress::Over } else { Progress::More }
     }
@@ -143,6 +157,10 @@ impl Observer {
     /// Says how the body ended, and when; gives what was observed.
     #[must_use]
     pub fn finish(mut self, end: End, at: Duration) -> Observed {
+        if self.over_us.is_none() {
+            // Before the time is set: a last line came with the last read.
+            self.close_stream();
+        }
         if self.over_us.is_none() {
             self.events.timeline.advance(at);
         }
@@ -153,20 +171,19 @@ impl Observer {
                 self.events.forget_lines();
                 self.conclude_document(end)
             }
-            Route::Stream | Route::Unproven => self.conclude_stream(end),
+            Route::Guessed | Route::Lines | Route::Stream | Route::Unproven => {
+                (BodyKind::Stream, Some(self.conclude_transfer(end)))
+            }
         };
         let facts = Facts {
-            dialect: self.config.dialect,
             head: self.head,
             body,
             ending,
             elapsed_us: self.over_us.unwrap_or(self.events.timeline.now_us()),
             bytes: match self.body.route {
                 Route::Stream | Route::Unproven => self.decoder.position(),
-                Route::Document | Route::Refused | Route::Sniffed => self.bytes,
+                _ => self.bytes,
             },
-            reads: self.reads,
-            coalesced_reads: self.coalesced_reads,
         };
         Observed::new(self.events, facts)
     }
@@ -176,26 +193,11 @@ impl Observer {
             Route::Stream => self.stream(bytes),
             Route::Unproven => {
                 self.stream(bytes);
-                if self.decoder.fields_seen() || !self.body.keep(bytes) {
+                if self.decoder.is_proven() || !self.body.keep(bytes) {
                     self.body = Body::new(Route::Stream, 0);
                 }
             }
-            Route::Sniffed => {
-                let before = self.body.kept.len();
-                let fits = self.body.keep(bytes);
-                match self.body.begins_like_stream() {
-                    Some(true) => {
-                        let body = std::mem::replace(&mut self.body, Body::new(Route::Stream, 0));
-                        self.stream(&body.kept[..before]);
-                        return self.stream(bytes);
-                    }
-                    Some(false) => self.body.route = Route::Document,
-                    None => {}
-                }
-                if !fits {
-                    self.oversized();
-                }
-            }
+            Route::Guessed | Route::Lines | Route::Sniffed => self.undecided(bytes),
             Route::Document => {
                 if !self.body.keep(bytes) {
                     self.oversized();
@@ -209,12 +211,62 @@ impl Observer {
         }
     }
 
-    fn stream(&mut self, mut bytes: &[u8]) {
-        while let Some(item) = self.decoder.next(&mut bytes) {
-            if self.events.take(item) {
-                self.end();
-                return self.after_end(bytes);
+    /// Keeps bytes until they show what they are, and then reads all of them so.
+    fn undecided(&mut self, bytes: &[u8]) {
+        let fits = self.body.keep(bytes);
+        let found = self.body.decide();
+        match (self.body.route, found) {
+            (_, Some(Found::Stream(framing))) => self.begin_stream(framing, Route::Stream, bytes),
+            (_, Some(Found::Document)) => {
+                self.body.route = Route::Document;
+                if !fits {
+                    self.oversized();
+                }
             }
+            (_, Some(Found::Unproven)) => {
+                self.begin_stream(Framing::EventStream, Route::Unproven, bytes);
+            }
+            (_, None) if fits => {}
+            (Route::Guessed, None) => {
+                self.begin_stream(Framing::EventStream, Route::Stream, bytes);
+            }
+            (Route::Lines, None) => self.begin_stream(Framing::Lines, Route::Stream, bytes),
+            (_, None) => self.oversized(),
+        }
+    }
+
+    /// Reads what was kept as a stream; the last of it are the bytes that came now, of which some
+    /// may not have been kept.
+    fn begin_stream(&mut self, framing: Framing, route: Route, last: &[u8]) {
+        self.decoder = Decoder::new(framing, limits(&self.config));
+        if self.config.dialect.is_none() && framing == Framing::Lines {
+            self.events.guess(LINE_GUESS);
+        }
+        let before = usize::try_from(self.bytes).unwrap_or(usize::MAX).saturating_sub(last.len());
+        let limit = if route == Route::Unproven { self.config.max_event_bytes } else { 0 };
+        let body = std::mem::replace(&mut self.body, Body::new(route, limit));
+        self.route(&body.kept[..before]);
+        self.route(last);
+    }
+
+    fn stream(&mut self, mut bytes: &[u8]) {
+        if self.over_us.is_none() && self.decoder.feed(&mut bytes, &mut self.events) {
+            self.end();
+        }
+        if self.over_us.is_some() {
+            self.after_end(bytes);
+        }
+    }
+
+    /// Reads what the end of the body closed.
+    fn close_stream(&mut self) {
+        if self.body.route == Route::Guessed {
+            self.begin_stream(Framing::EventStream, Route::Unproven, &[]);
+        }
+        if matches!(self.body.route, Route::Stream | Route::Unproven)
+            && self.decoder.finish(&mut self.events)
+        {
+            self.end();
         }
     }
 
@@ -286,13 +338,6 @@ impl Observer {
         (kind, ending)
     }
 
-    fn conclude_stream(&mut self, end: End) -> (BodyKind, Option<Ending>) {
-        if self.over_us.is_none() {
-            self.events.unfinished_line(self.decoder.unfinished_line());
-        }
-        (BodyKind::Stream, Some(self.conclude_transfer(end)))
-    }
-
     fn conclude_transfer(&mut self, end: End) -> Ending {
         let done = self.events.tally.done;
         let all_finished = self.events.tally.choices.all_finished();
@@ -313,4 +358,13 @@ impl Observer {
             (false, _) => Ending::Truncated,
         }
     }
+}
+
+/// How the streams of a dialect are divided into events.
+fn framing(dialect: Dialect) -> Framing {
+    reader(dialect).framing()
+}
+
+fn limits(config: &ObserverConfig) -> SseLimits {
+    SseLimits { max_line_bytes: config.max_line_bytes, max_event_bytes: config.max_event_bytes }
 }

@@ -5,7 +5,9 @@ use streamgauge_schema::AnomalyKind;
 use crate::anomalies::Anomalies;
 use crate::choices::{Choices, Room};
 use crate::json::{Text, Value};
-use crate::usage::{Report, Scope, UsageTally};
+use crate::so_far::Change;
+use crate::timeline::Moment;
+use crate::usage::{Report, Reported, Scope, UsageTally};
 
 /// Different model names that are kept.
 const MAX_MODELS: usize = 64;
@@ -46,6 +48,8 @@ pub(crate) struct Tally {
     /// `None` if no text is to be kept.
     room: Option<Room>,
     offset: u64,
+    /// `None` while a whole body is read: nothing in it has a time.
+    moment: Option<Moment>,
     event: Event,
 }
 
@@ -53,8 +57,10 @@ pub(crate) struct Tally {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Event {
     pub(crate) channels: Channels,
-    /// A finish reason that means a failure.
+    /// It means a failure, but the rest of it counts.
     pub(crate) failed: bool,
+    /// Completion tokens that were counted up to it.
+    pub(crate) completion_tokens: Option<u64>,
 }
 
 impl Channels {
@@ -85,13 +91,15 @@ impl Tally {
             usage_asked,
             room: max_text_bytes.map(Room),
             offset: 0,
+            moment: None,
             event: Event::default(),
         }
     }
 
-    /// An event begins, at this byte offset of the body.
-    pub(crate) fn begin(&mut self, offset: u64) {
+    /// An event begins, at this byte offset of the body and at this moment.
+    pub(crate) fn begin(&mut self, offset: u64, moment: Option<Moment>) {
         self.offset = offset;
+        self.moment = moment;
         self.event = Event::default();
     }
 
@@ -111,13 +119,22 @@ impl Tally {
         self.event.channels.content |= !text.is_empty();
         let Some(choice) = self.choices.choice(index) else { return };
         let mut whole = true;
-        text.pieces(|piece| {
-            choice.marks.push(piece);
-            if let Some(room) = &mut self.room {
-                whole &= room.keep(&mut choice.content, piece);
-            }
-        });
+        text.pieces(|piece| whole &= choice.content(piece, self.room.as_mut()));
         self.note_limit_unless(whole);
+        self.output_unless(text.is_empty(), index);
+    }
+
+    /// The whole content of a choice so far; one that is empty, or the same as before, says nothing.
+    pub(crate) fn content_so_far(&mut self, index: u64, text: Text<'_>) {
+        let Some(choice) = self.choices.choice(index) else {
+            self.event.channels.content |= !text.is_empty();
+            return;
+        };
+        let (change, whole) = choice.content_so_far(text, self.room.as_mut());
+        let nothing = change == Change::None || text.is_empty();
+        self.event.channels.content |= !nothing;
+        self.note_limit_unless(whole);
+        self.output_unless(nothing, index);
     }
 
     /// Reasoning of a choice; an empty text is none.
@@ -128,28 +145,40 @@ impl Tally {
             let whole = keep(room, &mut choice.reasoning, text);
             self.note_limit_unless(whole);
         }
+        self.output_unless(text.is_empty(), index);
     }
 
     /// A refusal by the model; an empty text is none.
-    pub(crate) fn refusal(&mut self, text: Text<'_>) {
+    pub(crate) fn refusal(&mut self, index: u64, text: Text<'_>) {
         self.event.channels.refusal |= !text.is_empty();
         if let Some(room) = &mut self.room {
             let whole = keep(room, &mut self.refusal, text);
             self.note_limit_unless(whole);
         }
+        self.output_unless(text.is_empty(), index);
     }
 
     /// Arguments of a tool call.
-    pub(crate) fn tool_call(&mut self) {
+    pub(crate) fn tool_call(&mut self, index: u64) {
         self.event.channels.tool_call = true;
+        self.output_unless(false, index);
+    }
+
+    /// The dialect's end mark.
+    pub(crate) fn end(&mut self) {
+        self.done = true;
+    }
+
+    /// The event means a failure, but the rest of it counts.
+    pub(crate) fn fail(&mut self) {
+        self.event.failed = true;
     }
 
     /// A finish reason of a choice.
-    pub(crate) fn finish(&mut self, index: u64, reason: Text<'_>) {
-        let reason = reason.decode();
-        self.event.failed |= matches!(&*reason, "error" | "network_error");
+    pub(crate) fn finish(&mut self, index: u64, reason: &str) {
+        self.event.failed |= matches!(reason, "error" | "network_error");
         if let Some(choice) = self.choices.choice(index) {
-            let whole = choice.finish(&reason);
+            let whole = choice.finish(reason);
             self.note_limit_unless(whole);
         }
     }
@@ -171,20 +200,26 @@ impl Tally {
         }
     }
 
-    /// Token counts.
-    pub(crate) fn usage(&mut self, report: &Report<'_>, scope: Scope) {
+    /// Token counts. To be called after the finish reasons of the event.
+    pub(crate) fn usage(&mut self, report: &Report, scope: Scope) {
         if !report.says_anything() {
             return;
         }
         if report.reasoning_tokens.is_some() {
             self.reasoning_billed_at = self.offset;
         }
-        let oddities = self.usage.push(report, scope);
+        if let Some(Reported::Count(tokens)) = report.completion_tokens {
+            self.event.completion_tokens = Some(tokens);
+        }
+        let about_all = scope == Scope::Request || self.choices.list().len() == 1;
+        let is_final = about_all && self.choices.all_finished();
+        let oddities = self.usage.push(report, scope, is_final);
         let unasked = u64::from(!self.usage_asked);
         for (kind, count) in [
             (AnomalyKind::FallingCounter, oddities.falling),
             (AnomalyKind::InvalidUsage, oddities.invalid),
             (AnomalyKind::UnaskedUsage, unasked),
+            (AnomalyKind::UsageDisagrees, oddities.disagreeing),
         ] {
             self.anomalies.note_many(kind, count, self.offset);
         }
@@ -201,6 +236,15 @@ impl Tally {
         }
         self.timings.clear();
         self.timings.push_str(written);
+    }
+
+    fn output_unless(&mut self, nothing: bool, index: u64) {
+        if nothing {
+            return;
+        }
+        if let (Some(moment), Some(choice)) = (self.moment, self.choices.choice(index)) {
+            choice.output.push(moment);
+        }
     }
 
     fn note_limit_unless(&mut self, kept: bool) {

@@ -8,7 +8,7 @@ use crate::tally::Channels;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     pub(crate) first: Option<Moment>,
-    pub(crate) last_us: Option<u64>,
+    pub(crate) last: Option<Moment>,
     pub(crate) count: u64,
 }
 
@@ -45,20 +45,16 @@ impl Timeline {
         self.now_us
     }
 
-    /// An event was dispatched; its index is returned.
-    pub(crate) fn dispatched(&mut self) -> u64 {
-        let event = self.any.count;
-        self.any.push(Moment { event, us: self.now_us });
-        event
+    /// An event was dispatched.
+    pub(crate) fn dispatched(&mut self) -> Moment {
+        let moment = Moment { event: self.any.count, us: self.now_us };
+        self.any.push(moment);
+        moment
     }
 
-    /// That event carried these channels.
-    pub(crate) fn carried(&mut self, channels: Channels, event: u64) {
-        let moment = Moment { event, us: self.now_us };
-        if !channels.output() {
-            return;
-        }
-        self.arrivals_us.push(moment.us - self.output.last_us.unwrap_or(0));
+    /// That event carried output, on these channels.
+    pub(crate) fn carried(&mut self, channels: Channels, moment: Moment) {
+        self.arrivals_us.push(moment.us - self.output.last_us().unwrap_or(0));
         if !channels.generated() {
             self.not_generated.push(u32::try_from(self.output.count).unwrap_or(u32::MAX));
         }
@@ -81,13 +77,21 @@ impl Span {
         self.first.map(|moment| moment.us)
     }
 
+    pub(crate) fn last_us(&self) -> Option<u64> {
+        self.last.map(|moment| moment.us)
+    }
+
     pub(crate) fn first_event(&self) -> Option<u64> {
         self.first.map(|moment| moment.event)
     }
 
-    fn push(&mut self, moment: Moment) {
+    /// Takes an event; the same one again is still one.
+    pub(crate) fn push(&mut self, moment: Moment) {
+        if self.last.is_some_and(|last| last.event == moment.event) {
+            return;
+        }
         self.first.get_or_insert(moment);
-        self.last_us = Some(moment.us);
+        self.last = Some(moment);
         self.count += 1;
     }
 }

@@ -9,13 +9,25 @@ use crate::json::Value;
 const FIELDS: [&str; 4] =
     ["cached_tokens", "completion_tokens", "prompt_tokens", "reasoning_tokens"];
 
+/// The place of `completion_tokens` in [`FIELDS`].
+const COMPLETION: usize = 1;
+
+/// What one event says about one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reported {
+    /// So many tokens.
+    Count(u64),
+    /// A value that is no count.
+    Invalid,
+}
+
 /// What one event reports. Null and absent are both `None`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Report<'a> {
-    pub(crate) cached_tokens: Option<Value<'a>>,
-    pub(crate) completion_tokens: Option<Value<'a>>,
-    pub(crate) prompt_tokens: Option<Value<'a>>,
-    pub(crate) reasoning_tokens: Option<Value<'a>>,
+pub(crate) struct Report {
+    pub(crate) cached_tokens: Option<Reported>,
+    pub(crate) completion_tokens: Option<Reported>,
+    pub(crate) prompt_tokens: Option<Reported>,
+    pub(crate) reasoning_tokens: Option<Reported>,
 }
 
 /// What a report is about.
@@ -34,6 +46,8 @@ pub(crate) enum Scope {
 pub(crate) struct Oddities {
     pub(crate) invalid: u64,
     pub(crate) falling: u64,
+    /// Fields whose final value is not the one that an earlier final report gave.
+    pub(crate) disagreeing: u64,
 }
 
 /// Each field's last valid value, and what else the reports tell.
@@ -43,60 +57,80 @@ pub(crate) struct UsageTally {
     invalid: [bool; FIELDS.len()],
     choice_ends: Ends,
     request_ends: Ends,
+    finals: Ends,
+    completion_fell: bool,
 }
 
 type Counts = [Option<u64>; FIELDS.len()];
 
-/// The final reports of one scope.
+/// Reports that should agree.
 #[derive(Debug, Default)]
 struct Ends {
-    first: Option<Counts>,
+    seen: bool,
+    last: Counts,
     differ: bool,
 }
 
-impl Report<'_> {
+impl Reported {
+    /// What a value says: nothing, if it is null.
+    pub(crate) fn of(value: Value<'_>) -> Option<Self> {
+        let count = || value.number().and_then(count).map_or(Self::Invalid, Self::Count);
+        (!value.is_null()).then(count)
+    }
+}
+
+impl Report {
     /// Whether any field has a value, valid or not.
     pub(crate) fn says_anything(&self) -> bool {
         self.values().iter().any(Option::is_some)
     }
 
-    fn values(&self) -> [Option<Value<'_>>; FIELDS.len()] {
+    fn values(&self) -> [Option<Reported>; FIELDS.len()] {
         [self.cached_tokens, self.completion_tokens, self.prompt_tokens, self.reasoning_tokens]
     }
 }
 
 impl UsageTally {
-    /// Takes what the next event reports.
-    pub(crate) fn push(&mut self, report: &Report<'_>, scope: Scope) -> Oddities {
+    /// Takes what the next event reports; `is_final` says that nothing can follow that changes it.
+    pub(crate) fn push(&mut self, report: &Report, scope: Scope, is_final: bool) -> Oddities {
         let mut oddities = Oddities::default();
         let mut counts = Counts::default();
         for (field, value) in report.values().into_iter().enumerate() {
-            let Some(value) = value else { continue };
-            let Some(count) = value.number().and_then(count) else {
-                self.invalid[field] = true;
-                oddities.invalid += 1;
-                continue;
-            };
-            oddities.falling += u64::from(self.last[field].is_some_and(|last| count < last));
-            self.last[field] = Some(count);
-            counts[field] = Some(count);
+            match value {
+                None => {}
+                Some(Reported::Invalid) => {
+                    self.invalid[field] = true;
+                    oddities.invalid += 1;
+                }
+                Some(Reported::Count(count)) => {
+                    let fell = self.last[field].is_some_and(|last| count < last);
+                    oddities.falling += u64::from(fell);
+                    self.completion_fell |= fell && field == COMPLETION;
+                    self.last[field] = Some(count);
+                    counts[field] = Some(count);
+                }
+            }
         }
         match scope {
             Scope::Running => {}
-            Scope::Choice => self.choice_ends.push(counts),
-            Scope::Request => self.request_ends.push(counts),
+            Scope::Choice => _ = self.choice_ends.push(counts),
+            Scope::Request => _ = self.request_ends.push(counts),
+        }
+        if is_final {
+            oddities.disagreeing = self.finals.push(counts);
         }
         oddities
+    }
+
+    /// Whether the count of completion tokens ever fell.
+    pub(crate) fn completion_fell(&self) -> bool {
+        self.completion_fell
     }
 
     /// Whether the final reports contradict each other: those about the request, else those that
     /// came with the ends of its choices. With several choices they may be sums or not.
     pub(crate) fn final_reports_differ(&self) -> bool {
-        let ends = match self.request_ends.first {
-            Some(_) => &self.request_ends,
-            None => &self.choice_ends,
-        };
-        ends.differ
+        if self.request_ends.seen { self.request_ends.differ } else { self.choice_ends.differ }
     }
 
     /// Each field's last valid value; `None` when there was none at all.
@@ -118,10 +152,16 @@ impl UsageTally {
 }
 
 impl Ends {
-    fn push(&mut self, counts: Counts) {
-        let first = self.first.get_or_insert(counts);
-        self.differ |=
-            first.iter().zip(counts).any(|pair| matches!(pair, (Some(a), Some(b)) if *a != b));
+    /// Takes a further report; says how many of its fields are not as before.
+    fn push(&mut self, counts: Counts) -> u64 {
+        let mut differing = 0;
+        for (last, count) in self.last.iter_mut().zip(counts) {
+            differing += u64::from(last.is_some() && count.is_some() && *last != count);
+            *last = count.or(*last);
+        }
+        self.seen = true;
+        self.differ |= differing > 0;
+        differing
     }
 }
 
@@ -129,10 +169,11 @@ impl Ends {
 mod tests {
     use super::*;
 
-    fn report<'a>(prompt: Option<&'a str>, completion: Option<&'a str>) -> Report<'a> {
+    fn report(prompt: &str, completion: &str) -> Report {
+        let reported = |text| Reported::of(Value::parse(text).unwrap());
         Report {
-            prompt_tokens: prompt.and_then(Value::parse),
-            completion_tokens: completion.and_then(Value::parse),
+            prompt_tokens: reported(prompt),
+            completion_tokens: reported(completion),
             ..Report::default()
         }
     }
@@ -141,9 +182,11 @@ mod tests {
     fn each_field_keeps_its_last_valid_value() {
         let mut tally = UsageTally::default();
         assert_eq!(tally.usage(), None);
-        assert_eq!(tally.push(&report(Some("9"), Some("4")), Scope::Running).falling, 0);
-        let odd = tally.push(&report(Some("\"9\""), Some("3.0")), Scope::Running);
-        assert_eq!(odd, Oddities { invalid: 1, falling: 1 });
+        assert_eq!(tally.push(&report("9", "4"), Scope::Running, false).falling, 0);
+        let odd = tally.push(&report("\"9\"", "3.0"), Scope::Running, false);
+        assert_eq!(odd, Oddities { invalid: 1, falling: 1, disagreeing: 0 });
+        assert!(tally.completion_fell());
+        assert_eq!(tally.push(&report("null", "null"), Scope::Running, false), Oddities::default());
         assert_eq!(tally.invalid(), ["prompt_tokens"]);
         let usage = tally.usage().unwrap();
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(9), Some(3)));
@@ -163,9 +206,25 @@ mod tests {
         ] {
             let mut tally = UsageTally::default();
             for (completion, scope) in reports {
-                tally.push(&report(Some("7"), Some(completion)), *scope);
+                tally.push(&report("7", completion), *scope, false);
             }
             assert_eq!(tally.final_reports_differ(), expected, "{reports:?}");
+        }
+    }
+    #[test]
+    fn final_reports_agree_or_not() {
+        let mut tally = UsageTally::default();
+        for (completion, is_final, expected) in [
+            ("1", false, 0),
+            ("9", true, 0),
+            ("null", true, 0),
+            ("9", true, 0),
+            ("12", true, 1),
+            ("14", false, 0),
+            ("11", true, 1),
+        ] {
+            let odd = tally.push(&report("7", completion), Scope::Request, is_final);
+            assert_eq!(odd.disagreeing, expected, "{completion}");
         }
     }
 }

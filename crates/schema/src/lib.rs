@@ -66,7 +66,7 @@ pub use journal::{
 pub use json::{Json, Layout, Position, digest_bytes, file_bytes};
 #[cfg(feature = "schemars")]
 pub use json_schemas::{json_schema, schema_names};
-pub use observation::{Anomaly, AnomalyKind, Observation, StreamError, Usage};
+pub use observation::{Anomaly, AnomalyKind, ChoiceTimeline, Observation, StreamError, Usage};
 pub use outcome::{BodyKind, CaseOutcome, Completion, Ending, FailureClass, FailureStage};
 pub use path::{JsonPath, Segment};
 pub use plan::{

@@ -18,7 +18,8 @@ use crate::vocabulary::closed_vocabulary;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
-    /// The API whose rules the events were read by.
+    /// The API whose rules the events were read by: the one that was asked, or the one that the
+    /// first events showed.
     pub dialect: Dialect,
     /// Status of the final response.
     pub http_status: u16,
@@ -67,6 +68,12 @@ pub struct Observation {
     /// Arrival of each output event: the first as offset, then the differences of the stored
     /// stamps, so that the first plus all differences is exactly the last.
     pub arrivals_us: Vec<u64>,
+    /// Completion tokens of each output event, where the server counted them as it streamed. There
+    /// exactly when every output event carried a count above that of the one before, and the
+    /// counter never fell: only then are the tokens of an interval known. Tokens that came without
+    /// any output belong to the output event after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_counts: Option<Vec<u64>>,
     /// The body was one JSON object with output in it: there was output, but nothing was streamed,
     /// so none of it has a time.
     pub whole_body_output: bool,
@@ -78,6 +85,10 @@ pub struct Observation {
 
     /// Choices seen.
     pub choices: u64,
+    /// The output of each choice, by index, where there are two or more. The stamps above are those
+    /// of all choices together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choice_timelines: Vec<ChoiceTimeline>,
     /// The finish reasons as sent, one for each choice that has one, by choice index.
     pub finish_reasons: Vec<String>,
     /// Token counts as reported; `None` when no valid count was seen.
@@ -102,7 +113,7 @@ pub struct Observation {
     pub bytes: u64,
     /// Events dispatched, the end mark included.
     pub events: u64,
-    /// Reads that brought bytes.
+    /// Reads that brought bytes. Bytes that bear the same time came with one read.
     pub reads: u64,
     /// Reads that completed more than one event.
     pub coalesced_reads: u64,
@@ -118,6 +129,23 @@ impl Observation {
             && self.error.is_none()
             && (self.output_events > 0 || self.whole_body_output)
     }
+}
+
+/// When one choice of several had output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceTimeline {
+    /// Its index.
+    pub index: u64,
+    /// First event with output of this choice on any channel.
+    #[serde(deserialize_with = "nullable")]
+    pub first_output_us: Option<u64>,
+    /// Last event with output of this choice on any channel.
+    #[serde(deserialize_with = "nullable")]
+    pub last_output_us: Option<u64>,
+    /// Events with output of this choice on any channel.
+    pub output_events: u64,
 }
 
 /// A failure that the bytes of a response show.
@@ -175,6 +203,9 @@ closed_vocabulary! {
     AnomalyKind {
         /// Bytes after the end mark, within those that were read.
         BytesAfterEnd = "bytes_after_end",
+        /// Of at least ten output events more than half arrived four or more to a read: something
+        /// on the way holds the stream back, and arrivals do not tell when events were sent.
+        CoalescedStream = "coalesced_stream",
         /// A usage counter fell from one event to a later one.
         FallingCounter = "falling_counter",
         /// Reasoning tokens were billed, but no reasoning was streamed.
@@ -193,5 +224,7 @@ closed_vocabulary! {
         UnaskedUsage = "unasked_usage",
         /// A line with a field name that event streams do not have.
         UnknownField = "unknown_field",
+        /// A final token count that is not the one which an earlier final report gave.
+        UsageDisagrees = "usage_disagrees",
     }
 }

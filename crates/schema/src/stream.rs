@@ -5,8 +5,22 @@ use crate::vocabulary::closed_vocabulary;
 closed_vocabulary! {
     /// The API that a client asked for; it decides how the events of a stream are read.
     Dialect {
+        /// Anthropic messages, `/v1/messages`.
+        AnthropicMessages = "anthropic-messages",
+        /// Ollama chat, `/api/chat`: one JSON object a line.
+        OllamaChat = "ollama-chat",
+        /// Ollama generate, `/api/generate`: one JSON object a line.
+        OllamaGenerate = "ollama-generate",
         /// OpenAI chat completions, `/v1/chat/completions`.
         OpenaiChat = "openai-chat",
+        /// OpenAI completions, the older `/v1/completions`.
+        OpenaiCompletions = "openai-completions",
+        /// OpenAI responses, `/v1/responses`.
+        OpenaiResponses = "openai-responses",
+        /// SGLang's own `/generate`: every event repeats the whole text.
+        SglangGenerate = "sglang-generate",
+        /// TGI's own `/generate_stream`: one token an event.
+        TgiGenerate = "tgi-generate",
     }
 }
 

@@ -35,6 +35,13 @@ impl BodyTemplate {
         check(settings)?;
         match dialect {
             Dialect::OpenaiChat => Ok(Self::openai_chat(model, settings)),
+            Dialect::AnthropicMessages
+            | Dialect::OllamaChat
+            | Dialect::OllamaGenerate
+            | Dialect::OpenaiCompletions
+            | Dialect::OpenaiResponses
+            | Dialect::SglangGenerate
+            | Dialect::TgiGenerate => Err(WorkloadError::ObservedOnly { dialect }),
         }
     }
 
@@ -120,6 +127,14 @@ mod tests {
             seed: None,
             header_names: Vec::new(),
             extra_body: serde_json::from_str(extra_body).unwrap(),
+        }
+    }
+
+    #[test]
+    fn requests_are_written_in_one_dialect() {
+        for dialect in Dialect::ALL {
+            let template = BodyTemplate::new(*dialect, "m", &settings("{}"));
+            assert_eq!(template.is_ok(), *dialect == Dialect::OpenaiChat, "{dialect}");
         }
     }
 

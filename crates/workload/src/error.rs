@@ -1,6 +1,6 @@
 //! What can be wrong with a dataset, and with a plan's requests.
 
-use streamgauge_schema::{CanonicalError, JsonPath, Position};
+use streamgauge_schema::{CanonicalError, Dialect, JsonPath, Position};
 
 use crate::synthetic::{MAX_WORDS, MIN_WORDS};
 
@@ -129,6 +129,14 @@ pub enum WorkloadError {
     /// An answer of no tokens was asked for.
     #[error("max_tokens 0 is not a whole number of at least 1")]
     NoTokens,
+    /// Streams of this API are observed, but its requests are not written.
+    #[error(
+        "requests of {dialect} cannot be sent, only its saved streams be observed; use openai-chat"
+    )]
+    ObservedOnly {
+        /// The API.
+        dialect: Dialect,
+    },
     /// A member added to the body is one that the request sets itself.
     #[error("extra body member {name:?} is set by the request itself; leave it out")]
     ReservedMember {

@@ -1,0 +1,26 @@
+//! OpenAI completions, the API before chat: the text is in the choice itself.
+
+use crate::dialect::openai::{Chunk, Place};
+use crate::dialect::{Rules, Shape};
+use crate::json::Value;
+use crate::tally::Tally;
+
+/// The rules of `/v1/completions`.
+#[derive(Debug)]
+pub(crate) struct OpenaiCompletions;
+
+impl Rules for OpenaiCompletions {
+    type Members<'a> = Chunk<'a>;
+
+    fn collect<'a>(chunk: &mut Chunk<'a>, key: &str, value: Value<'a>) {
+        chunk.collect(key, value);
+    }
+
+    fn recognises(chunk: &Chunk<'_>, _: Shape<'_>) -> bool {
+        chunk.place() == Some(Place::Choice)
+    }
+
+    fn read(&mut self, chunk: &Chunk<'_>, shape: Shape<'_>, tally: &mut Tally) {
+        chunk.read(Place::Choice, shape, tally);
+    }
+}
