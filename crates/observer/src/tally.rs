@@ -141,7 +141,8 @@ impl Tally {
     pub(crate) fn reasoning(&mut self, index: u64, text: Text<'_>) {
         self.event.channels.reasoning |= !text.is_empty();
         self.reasoning_seen |= !text.is_empty();
-        if let (Some(room), Some(choice)) = (&mut self.room, self.choices.choice(index)) {
+        let Some(choice) = self.choices.choice(index) else { return };
+        if let Some(room) = &mut self.room {
             let whole = keep(room, &mut choice.reasoning, text);
             self.note_limit_unless(whole);
         }
@@ -242,7 +243,7 @@ impl Tally {
         if nothing {
             return;
         }
-        if let (Some(moment), Some(choice)) = (self.moment, self.choices.choice(index)) {
+        if let (Some(choice), Some(moment)) = (self.choices.choice(index), self.moment) {
             choice.output.push(moment);
         }
     }

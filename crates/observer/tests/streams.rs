@@ -2,7 +2,8 @@
 
 mod fixture;
 
-use fixture::{cut, streams};
+use fixture::{cut, observe, streams};
+use streamgauge_observer::ObserverConfig;
 
 /// Offsets of random cuts, on average `mean` bytes apart; the same for the same seed.
 fn random_offsets(length: usize, mean: usize, seed: u64) -> Vec<usize> {
@@ -43,6 +44,21 @@ fn any_cut_gives_the_expected_extraction() {
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn the_dialect_shows_in_the_stream() {
+    let mut unseen = Vec::new();
+    for fixture in streams() {
+        let asked = fixture.config().dialect;
+        let config = ObserverConfig { dialect: None, ..fixture.config() };
+        let observed = observe(config, &[&fixture.bytes]);
+        let differences = fixture.differences(&observed);
+        if Some(observed.observation.dialect) != asked || !differences.is_empty() {
+            unseen.push((fixture.name.clone(), differences));
+        }
+    }
+    assert_eq!(unseen, []);
 }
 
 #[test]

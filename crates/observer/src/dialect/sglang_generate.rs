@@ -36,8 +36,10 @@ impl Rules for SglangGenerate {
 
     fn read(&mut self, event: &Event<'_>, _: Shape<'_>, tally: &mut Tally) {
         let index = event.index.and_then(Value::number).and_then(count).unwrap_or(0);
-        if let Some(text) = event.text.and_then(Value::text) {
+        if event.text.or(event.meta_info).is_some() {
             tally.choice(index);
+        }
+        if let Some(text) = event.text.and_then(Value::text) {
             tally.content_so_far(index, text);
         }
         let mut report = Report::default();

@@ -95,3 +95,63 @@ fn numbers_of_the_last_timings_are_handed_out() {
     assert_eq!(timings.first_key_value(), Some((&"c".to_owned(), &1.5)));
     assert_eq!(timings.last_key_value(), Some((&"n30".to_owned(), &30.0)));
 }
+
+/// A chunk with content and a count of the tokens so far.
+fn counted(text: &str, tokens: &str) -> String {
+    format!(
+        r#"{{"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}],"usage":{{"completion_tokens":{tokens}}}}}"#
+    )
+}
+
+#[test]
+fn tokens_of_each_event_are_known_exactly_when_the_server_counts_them_all() {
+    for (chunks, expected) in [
+        (vec![("", "0"), ("a", "1"), ("b", "4"), ("", "6"), ("c", "7")], Some(vec![1, 3, 3])),
+        (vec![("a", "3")], Some(vec![3])),
+        (vec![("a", "2.0")], Some(vec![2])),
+        (vec![("a", "1"), ("b", "1")], None),
+        (vec![("a", "0"), ("b", "1")], None),
+        (vec![("a", "1"), ("b", "null"), ("c", "3")], None),
+        (vec![("a", "1"), ("b", "2.5"), ("c", "3")], None),
+        (vec![("a", "-1"), ("b", "2")], None),
+        (vec![("a", "5"), ("", "4"), ("c", "6")], None),
+        (vec![("a", "5"), ("", "4")], None),
+        (vec![("", "5")], None),
+    ] {
+        let events: Vec<String> =
+            chunks.iter().map(|(text, tokens)| counted(text, tokens)).collect();
+        let mut events: Vec<(u64, &str)> =
+            events.iter().enumerate().map(|(at, event)| (at as u64, event.as_str())).collect();
+        events.push((90, STOP));
+        let observation = observe_events(&events).observation;
+        assert_eq!(observation.token_counts, expected, "{chunks:?}");
+        if let Some(tokens) = expected {
+            assert_eq!(tokens.len() as u64, observation.output_events, "{chunks:?}");
+        }
+    }
+    let other =
+        r#"{"choices":[{"index":1,"delta":{"content":"b"}}],"usage":{"completion_tokens":2}}"#;
+    let observation = observe_events(&[(1, &counted("a", "1")), (2, other)]).observation;
+    assert_eq!(observation.token_counts, None);
+}
+
+#[test]
+fn final_counts_that_do_not_agree_are_odd() {
+    let finish = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"completion_tokens":37}}"#;
+    let late = r#"{"choices":[{"index":0,"delta":{}}],"usage":{"completion_tokens":38}}"#;
+    let second = USAGE.replace("37", "40");
+    let lower = USAGE.replace("37", "2");
+    for (events, expected) in [
+        (vec![TEXT, finish, USAGE, DONE], None),
+        (vec![TEXT, finish, &second, DONE], Some(1)),
+        (vec![TEXT, finish, late, &second], Some(2)),
+        (vec![TEXT, STOP, USAGE, &second], Some(1)),
+        // Before the answer is over a count may still rise.
+        (vec![&lower, TEXT, &lower, finish], None),
+    ] {
+        let events: Vec<(u64, &str)> = events.iter().map(|event| (1, *event)).collect();
+        let observed = observe_events(&events);
+        let found = anomaly(&observed, AnomalyKind::UsageDisagrees).map(|(count, _)| count);
+        assert_eq!(found, expected, "{events:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod counts;
+mod dialects;
 mod failures;
 mod framing;
 mod times;

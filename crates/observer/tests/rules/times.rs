@@ -115,6 +115,77 @@ fn events_of_one_read_share_its_time() {
 }
 
 #[test]
+fn bytes_of_the_same_time_are_one_read() {
+    let event = format!("data: {TEXT}\n\n");
+    let at = Duration::from_millis;
+    let mut observer = Observer::new(config());
+    for (at_ms, read) in [(5, &event[..9]), (5, &event[9..]), (5, &event), (6, &event), (6, "")] {
+        observer.feed(read.as_bytes(), at(at_ms));
+    }
+    let observation = observer.finish(End::Clean, at(6)).observation;
+    assert_eq!((observation.reads, observation.coalesced_reads), (2, 1));
+    assert_eq!(observation.arrivals_us, [5_000, 0, 1_000]);
+}
+
+#[test]
+fn a_proxy_that_holds_a_stream_back_is_seen() {
+    let event = format!("data: {TEXT}\n\n");
+    let length = event.len() as u64;
+    let two = event.repeat(2);
+    let five = event.repeat(5);
+    for (reads, expected) in [
+        (vec![&event; 40], None),
+        (vec![&two; 20], None),
+        (vec![&five], None),
+        (vec![&five; 2], Some((10, 0))),
+        (vec![&event, &five, &event, &five, &event], Some((10, length))),
+        (vec![&event, &event, &event, &event, &event, &five], None),
+    ] {
+        let reads: Vec<(u64, &str)> =
+            reads.iter().enumerate().map(|(at, read)| (at as u64, read.as_str())).collect();
+        let observed = observe_reads(&reads);
+        assert_eq!(anomaly(&observed, AnomalyKind::CoalescedStream), expected, "{}", reads.len());
+    }
+}
+
+#[test]
+fn each_of_several_choices_has_its_own_times() {
+    let choice = |index: u64, members: &str| {
+        format!(r#"{{"choices":[{{"index":{index},"delta":{{{members}}}}}]}}"#)
+    };
+    let events = [
+        (10, choice(2, r#""role":"assistant""#)),
+        (20, choice(0, r#""reasoning":"a","content":"b""#)),
+        (30, choice(1, r#""refusal":"c""#)),
+        (
+            40,
+            r#"{"choices":[{"index":0,"delta":{"content":"d"}},{"index":1,"delta":{"content":"e"}}]}"#
+                .to_owned(),
+        ),
+        (50, choice(1, r#""tool_calls":[{"function":{"arguments":"{"}}]"#)),
+    ];
+    let events: Vec<(u64, &str)> = events.iter().map(|(at, event)| (*at, event.as_str())).collect();
+    let observation = observe_events(&events).observation;
+    let timelines: Vec<_> = observation
+        .choice_timelines
+        .iter()
+        .map(|line| (line.index, line.first_output_us, line.last_output_us, line.output_events))
+        .collect();
+    assert_eq!(
+        timelines,
+        [
+            (0, Some(20_000), Some(40_000), 2),
+            (1, Some(30_000), Some(50_000), 3),
+            (2, None, None, 0)
+        ]
+    );
+    assert_eq!((observation.choices, observation.output_events), (3, 4));
+    assert_eq!(observation.first_output_us, Some(20_000));
+    let alone = observe_events(&events[1..2]).observation;
+    assert_eq!(alone.choice_timelines, []);
+}
+
+#[test]
 fn the_last_text_and_the_end_of_the_stream_are_two_times() {
     let observation = observe_events(&[(80, TEXT), (100, STOP), (120, DONE)]).observation;
     assert_eq!(observation.last_output_us, Some(80_000));
