@@ -24,6 +24,28 @@ closed_vocabulary! {
     }
 }
 
+impl Dialect {
+    /// The path below a server's address at which the API is usually found.
+    ///
+    /// ```
+    /// use streamgauge_schema::Dialect;
+    /// assert_eq!(Dialect::OpenaiChat.default_path(), "/v1/chat/completions");
+    /// ```
+    #[must_use]
+    pub fn default_path(self) -> &'static str {
+        match self {
+            Self::AnthropicMessages => "/v1/messages",
+            Self::OllamaChat => "/api/chat",
+            Self::OllamaGenerate => "/api/generate",
+            Self::OpenaiChat => "/v1/chat/completions",
+            Self::OpenaiCompletions => "/v1/completions",
+            Self::OpenaiResponses => "/v1/responses",
+            Self::SglangGenerate => "/generate",
+            Self::TgiGenerate => "/generate_stream",
+        }
+    }
+}
+
 /// The head of an HTTP response, as far as it matters for reading the body.
 ///
 /// The default is what a bare saved stream is taken for: status 200 and an unknown type.

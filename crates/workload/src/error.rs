@@ -118,6 +118,27 @@ pub enum WorkloadError {
         #[source]
         source: CanonicalError,
     },
+    /// The API has no member for a setting.
+    #[error(
+        "a request of {dialect} has no {setting}; leave it out, or put the server's own name for \
+         it into the extra body"
+    )]
+    Inexpressible {
+        /// The setting, by its name in the plan.
+        setting: &'static str,
+        /// The API.
+        dialect: Dialect,
+    },
+    /// A line has messages, and the API takes a prompt.
+    #[error("{file}: line {line}: has messages, and {dialect} takes a prompt")]
+    MessagesForPrompt {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The API.
+        dialect: Dialect,
+    },
     /// A line that needs a nonce has no user message to put it in.
     #[error("{file}: line {line}: messages have no user message with content to put a nonce into")]
     NoPlaceForNonce {
@@ -129,14 +150,6 @@ pub enum WorkloadError {
     /// An answer of no tokens was asked for.
     #[error("max_tokens 0 is not a whole number of at least 1")]
     NoTokens,
-    /// Streams of this API are observed, but its requests are not written.
-    #[error(
-        "requests of {dialect} cannot be sent, only its saved streams be observed; use openai-chat"
-    )]
-    ObservedOnly {
-        /// The API.
-        dialect: Dialect,
-    },
     /// A member added to the body is one that the request sets itself.
     #[error("extra body member {name:?} is set by the request itself; leave it out")]
     ReservedMember {

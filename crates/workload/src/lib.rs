@@ -47,15 +47,16 @@
 //! | `dataset` | a JSONL file's lines, checked |
 //! | `synthetic` | unique prompts of seeded words |
 //! | `requests` | prompts and settings → requests; what a plan says of them |
-//! | `chat`, `body` | prompt → `messages` → the body as it goes over the wire |
+//! | `prompt`, `body` | a prompt as an API takes it → the body as it goes over the wire |
+//! | `body::format` | how each API spells a request |
 //! | `unique` | the codes that keep prompts apart |
 //! | `cell` | the default name of a cell |
 
 mod body;
 mod cell;
-mod chat;
 mod dataset;
 mod error;
+mod prompt;
 mod requests;
 mod synthetic;
 mod unique;

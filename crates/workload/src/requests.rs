@@ -10,13 +10,13 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use streamgauge_schema::{
-    Dialect, Digest, Identifier, Json, PromptSource, Request, RequestSettings, Stage, Workload,
+    Dialect, Digest, Identifier, PromptSource, Request, RequestSettings, Stage, Workload,
 };
 
-use crate::body::BodyTemplate;
-use crate::chat;
+use crate::body::{BodyFormat, BodyTemplate};
 use crate::dataset::{Dataset, DatasetLine, Prompt};
 use crate::error::WorkloadError;
+use crate::prompt::{SentPrompt, takes, takes_nonce};
 use crate::synthetic::SyntheticPrompts;
 use crate::unique;
 
@@ -73,6 +73,7 @@ pub enum Reuse {
 #[derive(Clone, Debug)]
 pub struct Requests {
     spec: RequestsSpec,
+    format: BodyFormat,
     template: BodyTemplate,
     /// Lines of the dataset that no measured request asks, as many as the warm-up needs.
     spare: Vec<usize>,
@@ -82,31 +83,35 @@ impl Requests {
     /// Checks that every request of the run can be made.
     ///
     /// # Errors
-    /// When a dataset is too short, a nonce has no place, or a setting has no meaning.
+    /// When a dataset is too short, the API takes no messages and a line has some, a nonce has no
+    /// place, or a setting has no meaning.
     pub fn new(spec: RequestsSpec) -> Result<Self, WorkloadError> {
+        let format = BodyFormat::of(spec.dialect);
         let template = BodyTemplate::new(spec.dialect, &spec.model, &spec.settings)?;
         let spare = match &spec.prompts {
             Prompts::Dataset { dataset, reuse } => {
-                let spare = spare_lines(dataset, &spec);
+                let spare = spare_lines(dataset, &format, &spec);
                 check_dataset(dataset, *reuse, &spec, spare.len())?;
                 spare
             }
             Prompts::Synthetic(_) => Vec::new(),
         };
-        Ok(Self { spec, template, spare })
+        Ok(Self { spec, format, template, spare })
     }
 
     /// Makes one request. Any index gives one; those of the run are below the declared counts.
     ///
-    /// Its digest is [`Digest::of_value`] of the `messages` array that the body holds.
+    /// Its digest is [`Digest::of_value`] of the list of messages or the text that the body holds.
+    /// Where the API wants what a system says in a member `system`, and there is some, it is that
+    /// of an object with the members `system` and `messages`.
     #[must_use]
     pub fn request(&self, stage: Stage, index: u64) -> Request {
-        let (messages, line) = self.messages(stage, index);
+        let (prompt, line) = self.prompt(stage, index);
         Request {
             index,
-            prompt_sha256: digest(&messages),
+            prompt_sha256: prompt.digest(),
             dataset_id: line.map(|line| line.id.clone()),
-            body: self.template.body(&messages, line.and_then(|line| line.max_tokens)),
+            body: self.template.body(&prompt, line.and_then(|line| line.max_tokens)),
         }
     }
 
@@ -114,7 +119,7 @@ impl Requests {
     #[must_use]
     pub fn describe(&self) -> Workload {
         let prompts: Vec<Digest> = (0..self.spec.requests)
-            .map(|index| digest(&self.messages(Stage::Measured, index).0))
+            .map(|index| self.prompt(Stage::Measured, index).0.digest())
             .collect();
         let (source, name, dataset_sha256) = match &self.spec.prompts {
             Prompts::Dataset { dataset, reuse } => {
@@ -147,7 +152,7 @@ impl Requests {
         }
     }
 
-    fn messages(&self, stage: Stage, index: u64) -> (Json, Option<&DatasetLine>) {
+    fn prompt(&self, stage: Stage, index: u64) -> (SentPrompt, Option<&DatasetLine>) {
         match &self.spec.prompts {
             Prompts::Dataset { dataset, reuse } => {
                 let lines = dataset.lines();
@@ -163,11 +168,11 @@ impl Requests {
                 };
                 let marked = *reuse == Reuse::Nonce || stage == Stage::Warmup && spare.is_none();
                 let nonce = marked.then(|| nonce(stage, index));
-                (chat::messages(&line.prompt, nonce.as_deref()), Some(line))
+                (SentPrompt::new(&self.format, &line.prompt, nonce.as_deref()), Some(line))
             }
             Prompts::Synthetic(prompts) => {
                 let prompt = Prompt::Text(prompts.prompt(stage, index));
-                (chat::messages(&prompt, None), None)
+                (SentPrompt::new(&self.format, &prompt, None), None)
             }
         }
     }
@@ -182,14 +187,14 @@ struct Suite<'a> {
 }
 
 /// Lines after the measured ones that equal none of them, at most as many as the warm-up needs.
-fn spare_lines(dataset: &Dataset, spec: &RequestsSpec) -> Vec<usize> {
+fn spare_lines(dataset: &Dataset, format: &BodyFormat, spec: &RequestsSpec) -> Vec<usize> {
     if spec.warmup == 0 {
         return Vec::new();
     }
     let lines = dataset.lines();
     let measured = usize::try_from(spec.requests).map_or(lines.len(), |n| n.min(lines.len()));
     let wanted = usize::try_from(spec.warmup).unwrap_or(usize::MAX);
-    let prompt_digest = |line: &DatasetLine| digest(&chat::messages(&line.prompt, None));
+    let prompt_digest = |line: &DatasetLine| SentPrompt::new(format, &line.prompt, None).digest();
     let asked: HashSet<Digest> = lines[..measured].iter().map(prompt_digest).collect();
     (measured..lines.len())
         .filter(|&place| !asked.contains(&prompt_digest(&lines[place])))
@@ -204,6 +209,14 @@ fn check_dataset(
     spare: usize,
 ) -> Result<(), WorkloadError> {
     let lines = dataset.lines();
+    let form = BodyFormat::of(spec.dialect).prompt_form;
+    if let Some(line) = lines.iter().find(|line| !takes(form, &line.prompt)) {
+        return Err(WorkloadError::MessagesForPrompt {
+            file: dataset.file_name().to_owned(),
+            line: line.line,
+            dialect: spec.dialect,
+        });
+    }
     let records = lines.len();
     if reuse == Reuse::Refuse && spec.requests > records as u64 {
         return Err(WorkloadError::TooFewLines {
@@ -217,18 +230,13 @@ fn check_dataset(
         Reuse::Nonce => 0..records,
         Reuse::Refuse | Reuse::Repeat => spare..warmup.min(spare + records),
     };
-    match marked.map(|place| &lines[place % records]).find(|line| !chat::takes_nonce(&line.prompt))
-    {
+    match marked.map(|place| &lines[place % records]).find(|line| !takes_nonce(&line.prompt)) {
         Some(line) => Err(WorkloadError::NoPlaceForNonce {
             file: dataset.file_name().to_owned(),
             line: line.line,
         }),
         None => Ok(()),
     }
-}
-
-fn digest(messages: &Json) -> Digest {
-    Digest::of_value(messages).expect("what was read from JSON has no NaN")
 }
 
 /// A first line that no other request of the run has.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use streamgauge_schema::Json;
+
 use super::*;
 
 const LINES: &str = concat!(
@@ -80,6 +82,52 @@ fn a_digest_is_that_of_the_messages_sent() {
                 assert_eq!(requests.request(stage, index), request);
             }
         }
+    }
+}
+
+#[test]
+fn an_api_that_takes_a_prompt_refuses_messages() {
+    let of = |lines: &str, dialect| {
+        let dataset = Dataset::parse(lines.as_bytes(), "data/d.jsonl").unwrap();
+        let prompts = Prompts::Dataset { dataset, reuse: Reuse::Nonce };
+        Requests::new(RequestsSpec { dialect, ..spec(prompts, 2, 1) })
+    };
+    let texts = "{\"id\":\"a\",\"prompt\":\"one\"}\n";
+    for (dialect, member) in [
+        (Dialect::OllamaGenerate, "prompt"),
+        (Dialect::OpenaiCompletions, "prompt"),
+        (Dialect::SglangGenerate, "text"),
+        (Dialect::TgiGenerate, "inputs"),
+    ] {
+        assert_eq!(
+            of(LINES, dialect).unwrap_err().to_string(),
+            format!("data/d.jsonl: line 3: has messages, and {dialect} takes a prompt")
+        );
+        let request = of(texts, dialect).unwrap().request(Stage::Measured, 0);
+        let body: Json = serde_json::from_slice(&request.body).unwrap();
+        let prompt = body.member(member).unwrap();
+        assert_eq!(prompt.as_str(), Some("[a706dd2f4d197e6f]\none"));
+        assert_eq!(Digest::of_value(prompt).unwrap(), request.prompt_sha256);
+    }
+    for dialect in [Dialect::AnthropicMessages, Dialect::OllamaChat, Dialect::OpenaiResponses] {
+        assert!(of(LINES, dialect).is_ok(), "{dialect}");
+    }
+}
+
+#[test]
+fn prompts_that_differ_in_what_a_system_says_are_apart() {
+    let line = |id: &str, system: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"messages\":[{{\"role\":\"system\",\"content\":\"{system}\"}},\
+             {{\"role\":\"user\",\"content\":\"x\"}}]}}\n"
+        )
+    };
+    let lines = [line("a", "one"), line("b", "two"), line("c", "one")].concat();
+    let dataset = Dataset::parse(lines.as_bytes(), "d.jsonl").unwrap();
+    for dialect in [Dialect::AnthropicMessages, Dialect::OpenaiChat] {
+        let prompts = Prompts::Dataset { dataset: dataset.clone(), reuse: Reuse::Refuse };
+        let requests = Requests::new(RequestsSpec { dialect, ..spec(prompts, 3, 0) }).unwrap();
+        assert_eq!(requests.describe().repeated_prompts, 2, "{dialect}");
     }
 }
 
