@@ -72,6 +72,9 @@ impl Body {
     /// Decides what the body is where its route leaves that open. `None` while it does not show.
     pub(crate) fn decide(&mut self) -> Option<Found> {
         if self.route == Route::Lines {
+            if BYTE_ORDER_MARK.starts_with(&self.kept) {
+                return None;
+            }
             return Some(match first_byte(&self.kept)? {
                 b'<' | b'[' => Found::Document,
                 _ => Found::Stream(Framing::Lines),
@@ -190,6 +193,8 @@ mod tests {
             (Route::Guessed, "<h1>", Some(Unproven)),
             (Route::Guessed, "", None),
             (Route::Lines, " \r\n", None),
+            (Route::Lines, "\u{feff}", None),
+            (Route::Lines, "\u{feff}[", Some(Document)),
             (Route::Lines, "\n{", Some(Stream(Framing::Lines))),
             (Route::Lines, "<h1>", Some(Document)),
             (Route::Lines, "\n[", Some(Document)),

@@ -1,145 +1,88 @@
 //! What holds for every stream, written well or not.
 
+mod fixture;
+mod generated;
+
+use std::rc::Rc;
 use std::time::Duration;
 
+use fixture::{Fixture, cut, streams};
+use generated::{asked, head, rubbish, stream};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use streamgauge_observer::{Observed, Observer, ObserverConfig};
-use streamgauge_schema::{Dialect, End, Head};
+use streamgauge_schema::{Anomaly, AnomalyKind, Dialect, End, Head};
 
 /// Small limits, so that they are passed often.
-fn config() -> ObserverConfig {
+fn config(dialect: Option<Dialect>) -> ObserverConfig {
     ObserverConfig {
+        dialect,
         max_line_bytes: 300,
         max_event_bytes: 400,
         max_text_bytes: 200,
-        ..ObserverConfig::new(Dialect::OpenaiChat)
+        ..ObserverConfig::detecting()
     }
 }
 
-/// Observes bytes cut at these places; every read comes some microseconds after the one before.
-fn observe(bytes: &[u8], cuts: &[(Index, u64)], head: Option<Head>, end: End) -> Observed {
-    let mut observer = Observer::new(config());
-    if let Some(head) = head {
-        observer.head(head);
-    }
-    let mut offsets: Vec<(usize, u64)> =
-        cuts.iter().map(|(cut, wait_us)| (cut.index(bytes.len() + 1), *wait_us)).collect();
-    offsets.sort_unstable();
-    offsets.push((bytes.len(), 1));
-    let mut at = Duration::ZERO;
-    let mut start = 0;
-    for (offset, wait_us) in offsets {
-        at += Duration::from_micros(wait_us);
-        observer.feed(&bytes[start..offset], at);
-        start = offset;
-    }
-    observer.finish(end, at)
-}
-
-fn text() -> impl Strategy<Value = String> {
-    let piece = select(vec![
-        "",
-        " ",
-        "a",
-        "é",
-        "🌊",
-        "<",
-        "<th",
-        "ink>",
-        "</think>",
-        "[THI",
-        "NK]",
-        "◁",
-        "think▷",
-        r"\n",
-        r#"\""#,
-        r"\\",
-        r"\u003c",
-        r"\ud83d",
-        r"\ude00",
-        r"\ud83d\ude0a",
-    ]);
-    vec(piece, 0..5).prop_map(|pieces| pieces.concat())
-}
-
-fn data() -> impl Strategy<Value = String> {
-    let delta = prop_oneof![
-        4 => text().prop_map(|text| format!(r#""content":"{text}""#)),
-        2 => text().prop_map(|text| format!(r#""reasoning":"{text}","content":null"#)),
-        1 => text().prop_map(|text| format!(r#""content":[{{"type":"text","text":"{text}"}}]"#)),
-        1 => text().prop_map(|text| format!(r#""refusal":"{text}""#)),
-        1 => text().prop_map(|text| {
-            format!(r#""tool_calls":[{{"function":{{"arguments":"{text}"}}}}]"#)
-        }),
-        1 => Just(String::new()),
-    ];
-    let finish = select(vec!["null", "null", "null", r#""""#, r#""stop""#, r#""error""#]);
-    let count = select(vec!["0", "3", "7", "12.0", "1e1", "-1", "7.5", "\"3\"", "null"]);
-    prop_oneof![
-        12 => (delta, 0..3_u8, finish).prop_map(|(delta, index, finish)| format!(
-            r#"{{"model":"m{index}","choices":[{{"index":{index},"delta":{{{delta}}},"finish_reason":{finish}}}]}}"#
-        )),
-        2 => count.prop_map(|count| format!(
-            r#"{{"choices":[],"usage":{{"completion_tokens":{count}}},"timings":{{"n":{count}}}}}"#
-        )),
-        1 => Just(r#"{"error":{"message":"lost"}}"#.to_owned()),
-        1 => Just("{\"choices\":\ndata: []}".to_owned()),
-        1 => Just(" [DONE]".to_owned()),
-        1 => select(vec!["nul", "[1]", ": ping", ""]).prop_map(str::to_owned),
-    ]
-}
-
-/// Streams as servers write them, and some of what they should not write.
-fn stream() -> impl Strategy<Value = Vec<u8>> {
-    let block = prop_oneof![
-        12 => data().prop_map(|data| format!("data: {data}\n\n")),
-        1 => data().prop_map(|data| format!("event: error\ndata: {data}\n\n")),
-        1 => data().prop_map(|data| format!("{data}\n\n")),
-        1 => select(vec![": ping\n\n", "\n", "event: error\n: lost\n\n", "error: no\n", "id: 1\n"])
-            .prop_map(str::to_owned),
-    ];
-    (vec((block, select(vec!["\n", "\r", "\r\n"])), 0..12), select(vec!["", "\u{feff}"])).prop_map(
-        |(blocks, start)| {
-            let blocks: String =
-                blocks.iter().map(|(block, line_end)| block.replace('\n', line_end)).collect();
-            format!("{start}{blocks}").into_bytes()
-        },
-    )
-}
-
-/// Bytes in which the bytes that matter are common.
-fn rubbish() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        select(vec![
-            "data", "event", "error", ":", " ", "\n", "\r", "{", "}", "[", "]", "\"", "\\",
-            "\u{feff}", "data: {}", "[DONE]", "\n\n", "choices", ",", "1", "é",
-        ])
-        .prop_map(|piece| piece.as_bytes().to_vec()),
-        vec(any::<u8>(), 0..4),
-        vec(select(vec![b'x', b'\n']), 0..300),
-    ];
-    vec(piece, 0..24).prop_map(|pieces| pieces.concat())
-}
-
+/// Offsets at which reads end, and by how many microseconds the next read comes later.
 fn cuts() -> impl Strategy<Value = Vec<(Index, u64)>> {
     vec((any::<Index>(), 0..5_u64), 0..16)
 }
 
-fn head() -> impl Strategy<Value = Option<Head>> {
-    let content_type = select(vec!["text/event-stream", "application/json", "text/html", ""]);
-    let head =
-        (select(vec![200, 200, 200, 500]), content_type).prop_map(|(status, content_type)| Head {
-            status,
-            content_type: Some(content_type.to_owned()),
-            ..Head::default()
-        });
-    proptest::option::of(head)
+/// How a response came.
+#[derive(Clone, Debug)]
+struct Way {
+    head: Option<Head>,
+    end: End,
 }
 
-fn end() -> impl Strategy<Value = End> {
-    select(vec![End::Clean, End::Clean, End::Incomplete, End::Reset, End::Timeout])
+fn way() -> impl Strategy<Value = Way> {
+    let end = select(vec![End::Clean, End::Clean, End::Incomplete, End::Reset, End::Timeout]);
+    (head(), end).prop_map(|(head, end)| Way { head, end })
+}
+
+/// Observes bytes cut at these places.
+fn observe(dialect: Option<Dialect>, bytes: &[u8], cuts: &[(Index, u64)], way: &Way) -> Observed {
+    let mut observer = Observer::new(config(dialect));
+    if let Some(head) = &way.head {
+        observer.head(head.clone());
+    }
+    let mut cuts: Vec<(usize, u64)> =
+        cuts.iter().map(|(cut, wait_us)| (cut.index(bytes.len() + 1), *wait_us)).collect();
+    cuts.sort_unstable();
+    let mut at = Duration::ZERO;
+    let waits_us = cuts.iter().map(|(_, wait_us)| *wait_us).chain([1]);
+    for (read, wait_us) in cut_at(bytes, &cuts).into_iter().zip(waits_us) {
+        at += Duration::from_micros(wait_us);
+        observer.feed(read, at);
+    }
+    observer.finish(way.end, at)
+}
+
+fn cut_at<'a>(bytes: &'a [u8], cuts: &[(usize, u64)]) -> Vec<&'a [u8]> {
+    cut(bytes, cuts.iter().map(|(offset, _)| *offset))
+}
+
+/// The anomalies that the bytes alone decide.
+fn anomalies(observed: &Observed) -> Vec<Anomaly> {
+    let mut anomalies = observed.observation.anomalies.clone();
+    anomalies.retain(|anomaly| anomaly.kind != AnomalyKind::CoalescedStream);
+    anomalies
+}
+
+/// The same was said; only times may differ, and how far the reading went unless the end mark
+/// ended it.
+fn check_alike(torn: &Observed, whole: &Observed) -> Result<(), TestCaseError> {
+    prop_assert_eq!(&torn.extraction, &whole.extraction);
+    prop_assert_eq!(torn.observation.dialect, whole.observation.dialect);
+    prop_assert_eq!(&torn.observation.error, &whole.observation.error);
+    prop_assert_eq!(&torn.observation.token_counts, &whole.observation.token_counts);
+    if whole.extraction.done_seen {
+        prop_assert_eq!(torn.observation.bytes, whole.observation.bytes);
+    }
+    prop_assert_eq!(anomalies(torn), anomalies(whole));
+    check_times(torn)
 }
 
 fn check_times(observed: &Observed) -> Result<(), TestCaseError> {
@@ -162,32 +105,63 @@ fn check_times(observed: &Observed) -> Result<(), TestCaseError> {
     for first in [observation.first_reasoning_us, observation.first_content_us] {
         prop_assert!(first.is_none() || first >= observation.first_generated_us);
     }
+    prop_assert!(observation.coalesced_reads <= observation.reads);
+    if let Some(tokens) = &observation.token_counts {
+        prop_assert_eq!(tokens.len() as u64, observation.output_events);
+        let counted = observation.usage.and_then(|usage| usage.completion_tokens);
+        prop_assert!(counted >= Some(tokens.iter().sum()));
+        prop_assert!(!tokens.contains(&0));
+    }
+    check_choices(observed)
+}
+
+fn check_choices(observed: &Observed) -> Result<(), TestCaseError> {
+    let observation = &observed.observation;
+    let timelines = &observation.choice_timelines;
+    prop_assert_eq!(timelines.is_empty(), observation.choices < 2);
+    if !timelines.is_empty() {
+        prop_assert_eq!(timelines.len() as u64, observation.choices);
+        let first = timelines.iter().filter_map(|choice| choice.first_output_us).min();
+        let last = timelines.iter().filter_map(|choice| choice.last_output_us).max();
+        prop_assert_eq!((first, last), (observation.first_output_us, observation.last_output_us));
+        let events: u64 = timelines.iter().map(|choice| choice.output_events).sum();
+        prop_assert!(events >= observation.output_events);
+    }
     Ok(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+/// A stream fixture that is not so large that its cuts take long.
+fn fixture() -> impl Strategy<Value = Rc<Fixture>> {
+    let mut fixtures = streams();
+    fixtures.retain(|fixture| fixture.bytes.len() < 64 * 1024);
+    select(fixtures.into_iter().map(Rc::new).collect::<Vec<_>>())
+}
 
+proptest! {
     #[test]
     fn cuts_never_change_what_a_stream_says(
-        bytes in stream(), cuts in cuts(), head in head(), end in end(),
+        (dialect, bytes) in stream(), detected in any::<bool>(), cuts in cuts(), way in way(),
     ) {
-        let whole = observe(&bytes, &[], head.clone(), end);
-        let torn = observe(&bytes, &cuts, head, end);
-        prop_assert_eq!(&torn.extraction, &whole.extraction);
-        prop_assert_eq!(&torn.observation.error, &whole.observation.error);
-        prop_assert_eq!(&torn.observation.anomalies, &whole.observation.anomalies);
-        check_times(&torn)?;
+        let dialect = (!detected).then_some(dialect);
+        let whole = observe(dialect, &bytes, &[], &way);
+        check_alike(&observe(dialect, &bytes, &cuts, &way), &whole)?;
     }
 
     #[test]
     fn cuts_never_change_what_rubbish_says(
-        bytes in rubbish(), cuts in cuts(), head in head(), end in end(),
+        dialect in asked(), bytes in rubbish(), cuts in cuts(), way in way(),
     ) {
-        let whole = observe(&bytes, &[], head.clone(), end);
-        let torn = observe(&bytes, &cuts, head, end);
-        prop_assert_eq!(&torn.extraction, &whole.extraction);
-        prop_assert_eq!(&torn.observation.anomalies, &whole.observation.anomalies);
-        check_times(&torn)?;
+        let whole = observe(dialect, &bytes, &[], &way);
+        check_alike(&observe(dialect, &bytes, &cuts, &way), &whole)?;
+    }
+
+    #[test]
+    fn cuts_never_change_what_a_fixture_says(fixture in fixture(), cuts in vec(any::<Index>(), 0..40)) {
+        let mut offsets: Vec<usize> =
+            cuts.iter().map(|cut| cut.index(fixture.bytes.len() + 1)).collect();
+        offsets.sort_unstable();
+        let observed = fixture.observe(&cut(&fixture.bytes, offsets));
+        prop_assert_eq!(fixture.differences(&observed), Vec::<String>::new());
+        check_times(&observed)?;
     }
 }

@@ -84,6 +84,24 @@ fn a_stream_of_another_type_is_read_as_a_stream() {
 }
 
 #[test]
+fn a_limit_is_passed_under_any_cut() {
+    let comment = format!(":{}", "x".repeat(360));
+    let line_ends = format!("data: {TEXT}\n\ndata: {TEXT}\r\n\r\ndata: {STOP}\n\n");
+    for (body, expected) in [(comment, Some(FailureClass::OversizedLine)), (line_ends, None)] {
+        for declared in ["application/json", "text/event-stream"] {
+            for cut in 0..=body.len() {
+                let limits =
+                    ObserverConfig { max_line_bytes: 300, max_event_bytes: 400, ..config() };
+                let reads = [(1, &body[..cut]), (2, &body[cut..])];
+                let observed = observe_with(limits, content_type(declared), &reads, End::Clean);
+                let found = observed.observation.error.map(|error| error.class);
+                assert_eq!(found, expected, "{declared}, cut at {cut}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_status_other_than_2xx_wins_over_any_body() {
     let stream = format!("data: {TEXT}\n\ndata: {STOP}\n\ndata: [DONE]\n\n");
     for (status, body, message) in [

@@ -142,7 +142,7 @@ fn check_texts(dialect: Dialect, observed: &Observed, reasons: bool) {
     assert_eq!(extraction.content_text.0, "Oak", "{dialect}");
     assert_eq!(extraction.reasoning_text.0, if reasons { "tree" } else { "" }, "{dialect}");
     assert_eq!(extraction.finish_reasons, ["stop"], "{dialect}");
-    let usage = extraction.usage.unwrap();
+    let usage = extraction.usage.unwrap_or_default();
     assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(9), Some(4)), "{dialect}");
     let has_model = !matches!(dialect, Dialect::SglangGenerate | Dialect::TgiGenerate);
     assert_eq!(extraction.returned_models.len(), usize::from(has_model), "{dialect}");
