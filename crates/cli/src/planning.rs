@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use streamgauge_client::{Access, Endpoint, Headers, Model, Trust, bounded, list_models};
 use streamgauge_schema::{
-    EvidenceMode, FailureClass, Identifier, Instrumentation, Json, Limits, Load, LoadShape, Plan,
-    RequestSettings, Target,
+    Dialect, EvidenceMode, FailureClass, Identifier, Instrumentation, Json, Limits, Load,
+    LoadShape, Plan, RequestSettings, Target,
 };
 use streamgauge_workload::{
-    Dataset, Prompts, Requests, RequestsSpec, Reuse, SyntheticPrompts, cell_name,
+    Dataset, Prompts, Requests, RequestsSpec, Reuse, SyntheticPrompts, WorkloadError, cell_name,
 };
 
 use crate::commands::run::RunArgs;
@@ -51,11 +51,17 @@ pub(crate) fn access(args: &RunArgs, endpoint: &Endpoint) -> anyhow::Result<Acce
     for line in &args.header {
         headers.add(line).context("--header")?;
     }
-    if let Ok(key) = std::env::var(&args.api_key_env)
+    let key_variable = args.api_key_env.as_deref().unwrap_or(match args.api {
+        Dialect::AnthropicMessages => "ANTHROPIC_API_KEY",
+        _ => "OPENAI_API_KEY",
+    });
+    if let Ok(key) = std::env::var(key_variable)
         && !key.is_empty()
         && !args.simulate
     {
-        headers.add_api_key(&key).with_context(|| format!("the key in {}", args.api_key_env))?;
+        headers
+            .add_api_key(&key, args.api)
+            .with_context(|| format!("the key in {key_variable}"))?;
     }
     if !headers.is_empty() && !endpoint.is_tls() && !endpoint.is_loopback() {
         console::remark(&format!(
@@ -78,7 +84,7 @@ pub(crate) async fn meet(args: &RunArgs, base_url: &str) -> anyhow::Result<Serve
     let endpoint = Endpoint::parse(base_url)?;
     let access = access(args, &endpoint)?;
     let timeout = Duration::from_secs_f64(args.connect_timeout) + Duration::from_secs(10);
-    let listed = match list_models(&endpoint, &access, timeout).await {
+    let listed = match list_models(&endpoint, &access, args.api, timeout).await {
         Ok(listed) => Some(listed),
         // Some servers have no such list, or keep it from this key; the model was named anyway.
         Err(error) if args.model.is_some() && answers(error.class) => None,
@@ -140,7 +146,8 @@ pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow:
         suite_version,
         requests: args.requests,
         warmup: args.warmup,
-    })?;
+    })
+    .map_err(naming_its_flag)?;
     let deployment = match &args.deployment {
         Some(file) => DeploymentFile::read(file)?,
         None => DeploymentFile::default(),
@@ -153,7 +160,10 @@ pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow:
         target: Target {
             base_url: server.endpoint.to_string(),
             dialect: args.api,
-            endpoint_path: args.endpoint_path.clone(),
+            endpoint_path: args
+                .endpoint_path
+                .clone()
+                .unwrap_or_else(|| args.api.default_path().to_owned()),
             model: server.model.clone(),
             expect_model: args.expect_model.clone().unwrap_or_else(|| server.model.clone()),
             private_ca: args.ca_file.is_some(),
@@ -182,11 +192,21 @@ pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow:
     Ok(Cell { plan, requests, capture: args.capture })
 }
 
+/// The error with the flag to change, where only one comes into question.
+fn naming_its_flag(error: WorkloadError) -> anyhow::Error {
+    let flag = match &error {
+        WorkloadError::Inexpressible { setting: "ignore_eos", .. } => "--ignore-eos",
+        WorkloadError::Inexpressible { setting: "seed", .. } => "--seed",
+        _ => return error.into(),
+    };
+    anyhow::Error::new(error).context(flag)
+}
+
 fn settings(args: &RunArgs, server: &Server) -> anyhow::Result<RequestSettings> {
     Ok(RequestSettings {
         max_tokens: args.output_tokens,
         ignore_eos: args.ignore_eos,
-        temperature: Some(args.temperature),
+        temperature: args.temperature.0,
         seed: args.seed,
         header_names: server.access.headers.names(),
         extra_body: extra_body(args.extra_body.as_deref())?,

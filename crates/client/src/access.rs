@@ -11,12 +11,16 @@ use hyper::header::{
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+use streamgauge_schema::Dialect;
 
 use crate::error::{HeaderError, TlsError};
 
 /// Headers that the client sets itself.
 const RESERVED: [HeaderName; 7] =
     [ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING];
+
+/// Where Anthropic's API looks for a key.
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Extra headers. Their values cannot be printed.
 #[derive(Clone, Default)]
@@ -39,12 +43,16 @@ impl Headers {
         self.insert(parsed, value.trim())
     }
 
-    /// Adds the key that OpenAI's API asks for, as `Authorization: Bearer …`.
+    /// Adds a key where the API looks for it: Anthropic's in `x-api-key`, every other in
+    /// `Authorization: Bearer …`.
     ///
     /// # Errors
     /// When the key has characters that headers cannot carry, or the header stands here already.
-    pub fn add_api_key(&mut self, key: &str) -> Result<(), HeaderError> {
-        self.insert(AUTHORIZATION, &format!("Bearer {key}"))
+    pub fn add_api_key(&mut self, key: &str, dialect: Dialect) -> Result<(), HeaderError> {
+        match dialect {
+            Dialect::AnthropicMessages => self.insert(X_API_KEY, key),
+            _ => self.insert(AUTHORIZATION, &format!("Bearer {key}")),
+        }
     }
 
     fn insert(&mut self, name: HeaderName, value: &str) -> Result<(), HeaderError> {
@@ -139,5 +147,25 @@ impl Trust {
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self(Arc::new(config)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_where_its_api_looks_and_is_redacted() {
+        for dialect in Dialect::ALL {
+            let (name, value) = match dialect {
+                Dialect::AnthropicMessages => ("x-api-key", "key-1234"),
+                _ => ("authorization", "Bearer key-1234"),
+            };
+            let mut headers = Headers::default();
+            headers.add_api_key("key-1234", *dialect).unwrap();
+            assert_eq!(headers.names(), [name]);
+            assert_eq!(headers.map()[name], value);
+            assert_eq!(headers.redact("bad key key-1234"), "bad key [redacted]");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use streamgauge_schema::{FailureClass, KernelStamps};
+use streamgauge_schema::{Dialect, FailureClass, KernelStamps};
 
 use crate::connect::Connector;
 use crate::connection::Step;
@@ -25,7 +25,8 @@ pub struct Model {
     pub owned_by: Option<String>,
 }
 
-/// Asks for the models that a server lists at `/v1/models`, within `timeout`.
+/// Asks for the models that a server lists at `/v1/models`, within `timeout`, with the headers that
+/// the dialect's requests have.
 ///
 /// # Errors
 /// When the server cannot be reached, or does not answer with a list of models; the class tells
@@ -33,6 +34,7 @@ pub struct Model {
 pub async fn list_models(
     endpoint: &Endpoint,
     access: &Access,
+    dialect: Dialect,
     timeout: Duration,
 ) -> Result<Vec<Model>, AskError> {
     let path = endpoint.path("/v1/models");
@@ -41,7 +43,7 @@ pub async fn list_models(
         class,
         message: bounded(&access.headers.redact(&message)),
     };
-    let answer = tokio::time::timeout(timeout, get(endpoint, access, "/v1/models"))
+    let answer = tokio::time::timeout(timeout, get(endpoint, access, dialect, "/v1/models"))
         .await
         .map_err(|_| fail(FailureClass::DeadlineExceeded, format!("no answer in {timeout:?}")))?
         .map_err(|(class, message)| fail(class, message))?;
@@ -65,12 +67,13 @@ fn models_in(answer: &[u8]) -> Option<Vec<Model>> {
 async fn get(
     endpoint: &Endpoint,
     access: &Access,
+    dialect: Dialect,
     api_path: &str,
 ) -> Result<Vec<u8>, (FailureClass, String)> {
     let addresses = endpoint.resolve().await.map_err(|error| {
         (FailureClass::Dns, format!("cannot resolve {}: {error}", endpoint.host()))
     })?;
-    let template = Template::new(endpoint, api_path, &access.headers)
+    let template = Template::new(endpoint, api_path, dialect, &access.headers)
         .map_err(|error| (FailureClass::RunnerError, error.to_string()))?;
     let connector = Connector::new(
         endpoint.clone(),

@@ -139,10 +139,9 @@ async fn prepare<E>(plan: &Plan, access: &Access) -> Result<Sender, RunError<E>>
         host: endpoint.host().to_owned(),
         reason: error.to_string(),
     })?;
-    let template =
-        Template::new(&endpoint, &target.endpoint_path, &access.headers).map_err(|error| {
-            RunError::Path { path: target.endpoint_path.clone(), reason: error.to_string() }
-        })?;
+    let path = &target.endpoint_path;
+    let template = Template::new(&endpoint, path, target.dialect, &access.headers)
+        .map_err(|error| RunError::Path { path: path.clone(), reason: error.to_string() })?;
     Ok(Sender {
         clock: RunClock::start(),
         connector: Connector::new(

@@ -7,12 +7,16 @@ use hyper::header::{
 };
 use hyper::http::uri::{InvalidUri, PathAndQuery};
 use hyper::{Method, Request, Uri};
+use streamgauge_schema::Dialect;
 
 use crate::access::Headers;
 use crate::endpoint::Endpoint;
 
 /// Name of the header by which a server's account can be joined with ours.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Anthropic's API refuses requests that do not name the version they are written in.
+const ANTHROPIC_VERSION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
 
 /// The path and the headers of every request.
 #[derive(Clone, Debug)]
@@ -22,13 +26,15 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Requests to an API's path below an endpoint.
+    /// Requests to an API's path below an endpoint. Of the headers that the API itself asks for,
+    /// `extra` may hold other values.
     ///
     /// # Errors
     /// When the path holds characters that HTTP does not allow.
     pub(crate) fn new(
         endpoint: &Endpoint,
         api_path: &str,
+        dialect: Dialect,
         extra: &Headers,
     ) -> Result<Self, InvalidUri> {
         let path: PathAndQuery = endpoint.path(api_path).parse()?;
@@ -43,6 +49,10 @@ impl Template {
             "streamgauge/",
             env!("CARGO_PKG_VERSION")
         )));
+        if dialect == Dialect::AnthropicMessages {
+            let (name, version) = ANTHROPIC_VERSION;
+            headers.entry(name).or_insert(version);
+        }
         Ok(Self { uri: Uri::from(path), headers })
     }
 
@@ -65,5 +75,31 @@ impl Template {
             headers.entry(REQUEST_ID).or_insert(id);
         }
         request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_gets_the_headers_it_asks_for() {
+        let endpoint = Endpoint::parse("http://h:1").unwrap();
+        let version = |dialect, line: Option<&str>| {
+            let mut headers = Headers::default();
+            if let Some(line) = line {
+                headers.add(line).unwrap();
+            }
+            let template = Template::new(&endpoint, "/x", dialect, &headers).unwrap();
+            let request = template.post(Bytes::new(), "measured-0");
+            let value = request.headers().get("anthropic-version").cloned();
+            value.map(|value| value.to_str().unwrap().to_owned())
+        };
+        for dialect in Dialect::ALL {
+            let expected = (*dialect == Dialect::AnthropicMessages).then_some("2023-06-01");
+            assert_eq!(version(*dialect, None).as_deref(), expected, "{dialect}");
+        }
+        let given = version(Dialect::AnthropicMessages, Some("Anthropic-Version: 2099-01-01"));
+        assert_eq!(given.as_deref(), Some("2099-01-01"));
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
-use streamgauge_schema::{Dialect, Identifier, KernelStamps, digest_bytes};
+use streamgauge_client::Endpoint;
+use streamgauge_schema::{Dialect, Identifier, KernelStamps, Stage, digest_bytes};
 use streamgauge_sim::{SimConfig, spawn_thread};
 
 use crate::args::Format;
@@ -24,7 +25,8 @@ use crate::signals::stop_on_signal;
 Examples:
   streamgauge run --simulate
   streamgauge run --base-url http://127.0.0.1:8000 --concurrency 1,8,32 --requests 200
-  streamgauge run --base-url https://host/v1 --dataset prompts.jsonl --ignore-eos --name build-7")]
+  streamgauge run --base-url https://host/v1 --dataset prompts.jsonl --ignore-eos --name build-7
+  streamgauge run --base-url http://127.0.0.1:11434 --api ollama-chat --model NAME")]
 pub(crate) struct RunArgs {
     /// Address of the server, with or without /v1
     #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", help_heading = "Server")]
@@ -32,23 +34,24 @@ pub(crate) struct RunArgs {
     /// Measure a simulated server that is started for this run, whatever --base-url says
     #[arg(long, help_heading = "Server")]
     pub(crate) simulate: bool,
-    /// API to speak
-    #[arg(long, default_value_t = Dialect::OpenaiChat, help_heading = "Server")]
-    pub(crate) api: Dialect,
-    /// Path of the API below the address
-    #[arg(long, value_name = "PATH", default_value = "/v1/chat/completions")]
+    /// API to speak: anthropic-messages, ollama-chat, ollama-generate, openai-chat,
+    /// openai-completions, openai-responses, sglang-generate or tgi-generate
+    #[arg(long, value_name = "DIALECT", default_value_t = Dialect::OpenaiChat)]
     #[arg(help_heading = "Server")]
-    pub(crate) endpoint_path: String,
+    pub(crate) api: Dialect,
+    /// Path of the API below the address [default: the API's own, as /v1/chat/completions]
+    #[arg(long, value_name = "PATH", help_heading = "Server")]
+    pub(crate) endpoint_path: Option<String>,
     /// Model to ask for [default: the only one that the server lists]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub(crate) model: Option<String>,
     /// Model that must answer [default: the one asked for]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub(crate) expect_model: Option<String>,
-    /// Environment variable that holds the API key
-    #[arg(long, value_name = "VARIABLE", default_value = "OPENAI_API_KEY")]
-    #[arg(help_heading = "Server")]
-    pub(crate) api_key_env: String,
+    /// Environment variable that holds the API key [default: OPENAI_API_KEY; ANTHROPIC_API_KEY for
+    /// anthropic-messages]
+    #[arg(long, value_name = "VARIABLE", help_heading = "Server")]
+    pub(crate) api_key_env: Option<String>,
     /// Header to send, "Name: value"; may be given again
     #[arg(long, value_name = "HEADER", help_heading = "Server")]
     pub(crate) header: Vec<String>,
@@ -56,7 +59,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub(crate) ca_file: Option<PathBuf>,
 
-    /// Prompts: one JSON object a line, {"id", "prompt" | "messages", "max_tokens"?, "expect"?}
+    /// Prompts: one JSON object a line, {"id", "prompt" | "messages", "max_tokens"?, "expect"?};
+    /// only a chat API takes messages
     #[arg(long, value_name = "FILE", help_heading = "Prompts")]
     pub(crate) dataset: Option<PathBuf>,
     /// Put a line of its own before each prompt, so that no two are equal
@@ -77,17 +81,18 @@ pub(crate) struct RunArgs {
     /// Tokens after which an answer stops
     #[arg(long, value_name = "TOKENS", default_value_t = 128, help_heading = "Answers")]
     pub(crate) output_tokens: u64,
-    /// Ask the server to go on after an end token
+    /// Ask the server to go on after an end token; refused where the API has no member for it
     #[arg(long, help_heading = "Answers")]
     pub(crate) ignore_eos: bool,
-    /// Sampling temperature
-    #[arg(long, value_name = "NUMBER", default_value_t = 0.0, allow_negative_numbers = true)]
-    #[arg(help_heading = "Answers")]
-    pub(crate) temperature: f64,
-    /// Sampling seed to send
+    /// Sampling temperature, or none to send none, as some models refuse any
+    #[arg(long, value_name = "NUMBER", default_value = "0", allow_negative_numbers = true)]
+    #[arg(value_parser = parse_temperature, help_heading = "Answers")]
+    pub(crate) temperature: Temperature,
+    /// Sampling seed to send; refused where the API has no member for it
     #[arg(long, value_name = "SEED", help_heading = "Answers")]
     pub(crate) seed: Option<u64>,
-    /// JSON object whose members are added to every request body
+    /// JSON object whose members are added to every request body; those of its options,
+    /// sampling_params or parameters to the API's own object of that name
     #[arg(long, value_name = "JSON", help_heading = "Answers")]
     pub(crate) extra_body: Option<String>,
 
@@ -152,6 +157,20 @@ pub(crate) struct RunArgs {
     pub(crate) dry_run: bool,
 }
 
+/// What is asked of the sampling: a temperature, or nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Temperature(pub(crate) Option<f64>);
+
+fn parse_temperature(text: &str) -> Result<Temperature, String> {
+    match text {
+        "none" => Ok(Temperature(None)),
+        number => number
+            .parse()
+            .map(|number| Temperature(Some(number)))
+            .map_err(|_| "a temperature is a number, or the word none".to_owned()),
+    }
+}
+
 fn parse_identifier(text: &str) -> Result<Identifier, String> {
     Identifier::new(text).ok_or_else(|| {
         "a name is letters, digits, '.', '_' and '-', beginning with a letter or digit".to_owned()
@@ -162,6 +181,9 @@ fn parse_identifier(text: &str) -> Result<Identifier, String> {
 pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if args.cell.is_some() && args.concurrency.len() > 1 {
         bail!("--cell names one cell, and --concurrency asks for {}", args.concurrency.len());
+    }
+    if args.simulate && args.api != Dialect::OpenaiChat {
+        bail!("--api {}: the simulated server speaks {} only", args.api, Dialect::OpenaiChat);
     }
     let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let simulated =
@@ -178,7 +200,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         .map(|&concurrency| plan(args, &server, concurrency))
         .collect::<Result<_, _>>()?;
     if args.dry_run {
-        return dry_run(&cells);
+        return dry_run(&server.endpoint, &cells);
     }
     let stop = stop_on_signal()?;
     let mut exit = Exit::Done;
@@ -212,13 +234,13 @@ fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
     String::from_utf8(bytes).context("canonical bytes are ASCII")
 }
 
-fn dry_run(cells: &[Cell]) -> anyhow::Result<Exit> {
+fn dry_run(endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
     for cell in cells {
         let plan = String::from_utf8(digest_bytes(&cell.plan)?).context("the plan is ASCII")?;
-        let first = cell.requests.request(streamgauge_schema::Stage::Measured, 0);
+        let first = cell.requests.request(Stage::Measured, 0);
         console::remark(&format!(
-            "first request to {}:\n{}",
-            cell.plan.target.base_url,
+            "first request to {endpoint}, path {}:\n{}",
+            endpoint.path(&cell.plan.target.endpoint_path),
             String::from_utf8_lossy(&first.body)
         ));
         console::result(&plan)?;
