@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use streamgauge_observer::{Observer, ObserverConfig, Progress};
-use streamgauge_schema::{Dialect, End, Head};
+use streamgauge_schema::{Dialect, End, Ending, Head};
 
 /// About 300 bytes around one token, as public servers send it.
 const EVENT: &str = "data: {\"id\":\"chatcmpl-5b0c2f9d1e7a4c38b6d0a1f2e3c4d5b6\",\"object\":\"chat.completion.chunk\",\"created\":1764470000,\"model\":\"example-8b-instruct\",\"system_fingerprint\":\"fp_0a1b2c3d4e\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" to\\nken\"},\"logprobs\":null,\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n";
@@ -98,4 +98,58 @@ fn a_hostile_stream_stays_within_the_limits() {
     let texts = held_after(None, |_| chunk(0, "\"delta\":{\"content\":\"some text\"}"));
     let events = FED as u64 / chunk(0, "\"delta\":{\"content\":\"some text\"}").len() as u64;
     assert!(texts < LIMIT + events * 16, "{texts} bytes for {events} events");
+}
+
+/// Half a mebibyte of what costs a reader most, over and over the same.
+fn hostile(event: impl Fn(&str) -> String) -> Vec<u8> {
+    const BYTES: usize = 512 * 1024;
+    let choices: String =
+        (0..40).map(|n| format!("{{\"index\":{},\"delta\":{{}}}},", n * 77)).collect();
+    let block: String = [
+        format!("{{\"choices\":[{choices}{{}}],\"model\":\"{}\"}}", "m".repeat(2000)),
+        format!("{{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}", "a\\u00e9".repeat(1000)),
+        format!("{{\"a\":{}{}}}", "[".repeat(3000), "]".repeat(3000)),
+        format!("{{\"a\":{}}}", "[{\"b\":".repeat(700)),
+        format!("{{\"timings\":{{\"a\":\"{}\"}}}}", "t".repeat(7000)),
+        "{\"error\":{\"message\":\"again\"}}".to_owned(),
+        "\"\\ud83d".to_owned(),
+        "{}".to_owned(),
+    ]
+    .iter()
+    .map(|data| event(data))
+    .collect();
+    block.repeat(BYTES / block.len() + 1).into_bytes()
+}
+
+/// Mebibytes that are fed in all: as many as `HOSTILE_MIB` says, else 64.
+fn hostile_mebibytes() -> usize {
+    let asked = std::env::var("HOSTILE_MIB").ok();
+    asked.map_or(64, |mebibytes| mebibytes.parse().expect("HOSTILE_MIB is a whole number"))
+}
+
+#[test]
+fn a_stream_without_end_is_read_in_the_memory_of_its_beginning() {
+    const LIMIT: u64 = 1024 * 1024;
+    let block = |data: &str| format!(": c\n\nnope: {data}\ndata: {data}\n\n\r\n");
+    let line = |data: &str| format!("{data}\n \r\n");
+    for (dialect, bytes) in
+        [(Dialect::OpenaiChat, hostile(block)), (Dialect::OllamaChat, hostile(line))]
+    {
+        let mut observer = Observer::new(ObserverConfig {
+            max_line_bytes: 16 * 1024,
+            max_event_bytes: 16 * 1024,
+            max_text_bytes: 16 * 1024,
+            ..ObserverConfig::new(dialect)
+        });
+        let times = hostile_mebibytes() * 1024 * 1024 / 2 / bytes.len() + 1;
+        let held = measure(|| {
+            for _ in 0..times {
+                assert_eq!(observer.feed(&bytes, Duration::ZERO), Progress::More);
+            }
+        });
+        assert!(held.bytes_max < LIMIT, "{dialect}: {} bytes", held.bytes_max);
+        let observed = observer.finish(End::Clean, Duration::ZERO);
+        assert_eq!(observed.observation.bytes, (times * bytes.len()) as u64);
+        assert_eq!(observed.observation.ending, Some(Ending::Truncated));
+    }
 }
