@@ -1,10 +1,15 @@
-//! What a stream costs per byte: framing alone, and the whole observer, beside the limit of any
-//! event-stream reader, one search of the same bytes for line ends.
+//! What a stream costs per byte: framing alone, and the whole observer, beside two other readers of
+//! event streams, and beside the limit of any of them, one search of the same bytes for line ends.
 
+use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::Duration;
 
+use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use eventsource_stream::Eventsource;
+use futures_util::{FutureExt, StreamExt, stream};
+use sseer::event_stream::EventStream;
 use streamgauge_observer::{Observed, Observer, ObserverConfig, SseDecoder, SseItem, SseLimits};
 use streamgauge_schema::{Dialect, End};
 
@@ -66,6 +71,25 @@ fn decode(stream: &Stream) -> usize {
     events
 }
 
+/// The same reads as the other readers want them: shared buffers, so that none pays for a copy.
+fn reads(stream: &Stream) -> Vec<Bytes> {
+    stream.body.chunks(stream.read_bytes).map(Bytes::copy_from_slice).collect()
+}
+
+/// Drives a stream of results whose reads are all there.
+fn count<T, E>(events: impl stream::Stream<Item = Result<T, E>>) -> usize {
+    let events = events.filter(|event| std::future::ready(black_box(event).is_ok()));
+    events.count().now_or_never().expect("no read has to be waited for")
+}
+
+fn eventsource_stream(reads: &[Bytes]) -> usize {
+    count(stream::iter(reads).map(Ok::<_, Infallible>).eventsource())
+}
+
+fn sseer(reads: &[Bytes]) -> usize {
+    count(EventStream::new(stream::iter(reads.iter().cloned()).map(Ok::<_, Infallible>)))
+}
+
 fn observe(stream: &Stream) -> Observed {
     let mut observer = Observer::new(ObserverConfig::new(Dialect::OpenaiChat));
     let mut at = Duration::ZERO;
@@ -85,6 +109,15 @@ fn feeds(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("decoder", stream.name), |bencher| {
             bencher.iter(|| decode(black_box(&stream)));
+        });
+        let reads = reads(&stream);
+        assert_eq!(eventsource_stream(&reads), decode(&stream), "{}", stream.name);
+        group.bench_function(BenchmarkId::new("eventsource-stream", stream.name), |bencher| {
+            bencher.iter(|| eventsource_stream(black_box(&reads)));
+        });
+        assert_eq!(sseer(&reads), decode(&stream), "{}", stream.name);
+        group.bench_function(BenchmarkId::new("sseer", stream.name), |bencher| {
+            bencher.iter(|| sseer(black_box(&reads)));
         });
         assert!(observe(&stream).observation.succeeded(), "{}", stream.name);
         group.bench_function(BenchmarkId::new("observer", stream.name), |bencher| {

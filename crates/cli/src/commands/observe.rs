@@ -29,7 +29,7 @@ Examples:
 pub(crate) struct ObserveArgs {
     /// Saved response, or - for stdin
     file: PathBuf,
-    /// API whose rules the events are read by [default: a capture's own, else openai-chat]
+    /// API whose rules the events are read by [default: a capture's own, else what the events show]
     #[arg(long, value_name = "DIALECT")]
     api: Option<Dialect>,
     /// Print what the events said, without times
@@ -75,11 +75,11 @@ pub(crate) async fn observe(args: &ObserveArgs) -> anyhow::Result<Exit> {
 
 async fn observed(args: &ObserveArgs) -> anyhow::Result<Observed> {
     let saved = saved(&args.file)?;
-    let default = match &saved {
-        Saved::Capture(capture) => capture.dialect,
-        Saved::Body(..) | Saved::Http(_) => Dialect::OpenaiChat,
+    let own = match &saved {
+        Saved::Capture(capture) => Some(capture.dialect),
+        Saved::Body(..) | Saved::Http(_) => None,
     };
-    let mut config = ObserverConfig::new(args.api.unwrap_or(default));
+    let mut config = args.api.or(own).map_or_else(ObserverConfig::detecting, ObserverConfig::new);
     config.max_line_bytes = args.max_line_bytes.unwrap_or(config.max_line_bytes);
     config.max_event_bytes = args.max_event_bytes.unwrap_or(config.max_event_bytes);
     match saved {

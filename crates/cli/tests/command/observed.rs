@@ -25,7 +25,7 @@ fn fixtures() -> Vec<(PathBuf, Value)> {
         })
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
-    assert!(found.len() > 150, "{} fixtures", found.len());
+    assert!(found.len() >= 200, "{} fixtures", found.len());
     found
 }
 
