@@ -81,7 +81,7 @@ pub(crate) fn access(args: &RunArgs, endpoint: &Endpoint) -> anyhow::Result<Acce
 
 /// Finds out which model answers, and whether it is a simulated one.
 pub(crate) async fn meet(args: &RunArgs, base_url: &str) -> anyhow::Result<Server> {
-    let endpoint = Endpoint::parse(base_url)?;
+    let endpoint = Endpoint::parse(address(args, base_url))?;
     let access = access(args, &endpoint)?;
     let timeout = Duration::from_secs_f64(args.connect_timeout) + Duration::from_secs(10);
     let listed = match list_models(&endpoint, &access, args.api, timeout).await {
@@ -95,6 +95,15 @@ pub(crate) async fn meet(args: &RunArgs, base_url: &str) -> anyhow::Result<Serve
     };
     let (model, simulated) = choose(args.model.as_deref(), listed.as_deref())?;
     Ok(Server { endpoint, access, model, simulated })
+}
+
+/// The address below which the API's path lies. One that was written for OpenAI's APIs ends in
+/// `/v1`, beside which the others stand.
+fn address<'a>(args: &RunArgs, base_url: &'a str) -> &'a str {
+    if args.endpoint_path.is_some() || args.api.default_path().starts_with("/v1/") {
+        return base_url;
+    }
+    base_url.trim_end_matches('/').strip_suffix("/v1").unwrap_or(base_url)
 }
 
 /// Whether a server that failed in this way is there and answers.

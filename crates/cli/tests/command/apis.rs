@@ -258,6 +258,21 @@ fn a_dry_run_shows_path_and_body() {
         let body: Value = serde_json::from_str(body).unwrap();
         assert!(!body.to_string().contains("temperature"), "{body}");
     }
-    let own = run(["run", "--base-url", &url, "--dry-run", "--endpoint-path", "/v2/chat"]);
-    assert!(own.stderr.contains("path /v2/chat:"), "{}", own.stderr);
+}
+
+#[test]
+fn the_address_may_end_in_v1_whatever_the_api() {
+    let (_server, url) = server(quick());
+    let with_v1 = format!("{url}/v1/");
+    let cases: [(&[&str], &str); 4] = [
+        (&[], "/v1, path /v1/chat/completions:"),
+        (&["--api", "openai-responses"], "/v1, path /v1/responses:"),
+        (&["--api", "ollama-chat"], ", path /api/chat:"),
+        (&["--api", "ollama-chat", "--endpoint-path", "/chat"], "/v1, path /v1/chat:"),
+    ];
+    for (more, expected) in cases {
+        let finished = run(["run", "--base-url", &with_v1, "--dry-run"].iter().chain(more));
+        let said = finished.stderr.lines().next().unwrap_or_default();
+        assert_eq!(said, format!("first request to {url}{expected}"));
+    }
 }
