@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
+use hyper::header::LOCATION;
 use streamgauge_schema::{Dialect, FailureClass, KernelStamps};
 
 use crate::connect::Connector;
@@ -47,9 +48,13 @@ pub async fn list_models(
         .await
         .map_err(|_| fail(FailureClass::DeadlineExceeded, format!("no answer in {timeout:?}")))?
         .map_err(|(class, message)| fail(class, message))?;
-    models_in(&answer).ok_or_else(|| {
+    let mut models = models_in(&answer).ok_or_else(|| {
         fail(FailureClass::NotEventStream, "the answer is no list of models".to_owned())
-    })
+    })?;
+    for model in &mut models {
+        model.id = access.headers.redact(&model.id);
+    }
+    Ok(models)
 }
 
 fn models_in(answer: &[u8]) -> Option<Vec<Model>> {
@@ -89,10 +94,16 @@ async fn get(
         .await
         .map_err(|error| (FailureClass::PrematureEof, error.to_string()))?;
     let mut status = 0;
+    let mut location = None;
     let mut answer = Vec::new();
     loop {
         match poll_fn(|cx| exchange.poll_step(cx)).await {
-            Step::Head(head) => status = head.status.as_u16(),
+            Step::Head(head) => {
+                status = head.status.as_u16();
+                let value = head.headers.get(LOCATION);
+                location =
+                    value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+            }
             Step::Bytes(bytes) if answer.len() + bytes.len() <= MAX_ANSWER => {
                 answer.extend_from_slice(&bytes);
             }
@@ -105,7 +116,10 @@ async fn get(
         }
     }
     if !(200..300).contains(&status) {
-        let text = String::from_utf8_lossy(&answer);
+        let text = match location {
+            Some(location) => format!("redirects to {location}, which is not followed"),
+            None => String::from_utf8_lossy(&answer).into_owned(),
+        };
         return Err((FailureClass::HttpStatus, format!("status {status}: {text}")));
     }
     Ok(answer)

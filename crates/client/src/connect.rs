@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use rustls::pki_types::ServerName;
 use streamgauge_schema::{FailureClass, KernelStamps};
 use tokio::net::TcpStream;
@@ -60,10 +61,7 @@ impl Connector {
     }
 
     async fn connect_without_limit(&self, begun: Instant) -> Result<Connection, TransportError> {
-        let tcp = self.connect_tcp().await.map_err(|error| TransportError {
-            class: FailureClass::Connect,
-            message: format!("cannot connect to {}: {error}", self.endpoint),
-        })?;
+        let tcp = self.connect_tcp().await.map_err(|error| self.refused(&error))?;
         let tap = Tap::default();
         let socket = StampedSocket::new(tcp, tap.clone(), self.next_carries_stamps());
         let probe = Some(socket.probe());
@@ -78,6 +76,18 @@ impl Connector {
             class: FailureClass::Connect,
             message: format!("cannot speak HTTP with {}: {error}", self.endpoint),
         })
+    }
+
+    fn refused(&self, error: &io::Error) -> TransportError {
+        let own_limit =
+            [Errno::EMFILE as i32, Errno::ENFILE as i32].map(Some).contains(&error.raw_os_error());
+        let (class, advice) = if own_limit {
+            (FailureClass::RunnerError, "; raise this client's limit of open files (ulimit -n)")
+        } else {
+            (FailureClass::Connect, "")
+        };
+        let message = format!("cannot connect to {}: {error}{advice}", self.endpoint);
+        TransportError { class, message }
     }
 
     async fn connect_tcp(&self) -> io::Result<TcpStream> {

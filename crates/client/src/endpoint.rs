@@ -32,7 +32,7 @@ impl Endpoint {
     /// # Errors
     /// When it is no URL, its scheme is not http or https, or it carries a user, query or fragment.
     pub fn parse(base_url: &str) -> Result<Self, EndpointError> {
-        let refuse = |reason| EndpointError { url: without_user(base_url), reason };
+        let refuse = |reason| EndpointError { url: without_secrets(base_url), reason };
         let uri: Uri = base_url.parse().map_err(|_| refuse("it is not a URL"))?;
         let tls = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => false,
@@ -135,8 +135,9 @@ fn has_bad_port(authority: &str) -> bool {
     after_host.contains(':')
 }
 
-/// The address without what stands before `@`, which may be a password.
-fn without_user(url: &str) -> String {
+/// The address without what stands before `@` or after `?`, which may be a secret.
+fn without_secrets(url: &str) -> String {
+    let url = url.split_once('?').map_or(url, |(before, _)| before);
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme => {
             format!("{}{}", &url[..scheme + 3], &url[at + 1..])
@@ -182,10 +183,7 @@ mod tests {
                 "http://h:99999",
                 "\"http://h:99999\" is not a base address: its port is not a number from 0 to 65535",
             ),
-            (
-                "http://h?key=1",
-                "\"http://h?key=1\" is not a base address: it holds a query or fragment",
-            ),
+            ("http://h?key=1", "\"http://h\" is not a base address: it holds a query or fragment"),
             (
                 "http://me:secret@h",
                 "\"http://h\" is not a base address: it holds a user; pass credentials with --api-key-env or --header",

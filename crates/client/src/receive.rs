@@ -104,6 +104,10 @@ pub(crate) async fn receive(
         })
         .await;
         let at = tap.last_read().unwrap_or_else(Instant::now);
+        // A server that never lets the socket run dry never lets a timer ring either.
+        if let Some(ended) = interrupts.cut_at(at) {
+            break ended;
+        }
         match next {
             Err(ended) => break ended,
             Ok(Step::Broken(error)) => break Ended::Unanswered(error),
@@ -139,8 +143,13 @@ fn head_of(parts: &Parts) -> Head {
 
 /// What may end a response before it ends itself.
 pub(crate) struct Interrupts {
-    stopped: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    stop: Option<Stop>,
     limits: Option<TimeLimits>,
+}
+
+struct Stop {
+    signal: watch::Receiver<bool>,
+    given: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 struct TimeLimits {
@@ -152,25 +161,27 @@ struct TimeLimits {
 impl Interrupts {
     /// Nothing interrupts: for saved responses.
     pub(crate) fn none() -> Self {
-        Self { stopped: None, limits: None }
+        Self { stop: None, limits: None }
     }
 
     /// A stop signal, and the limits of one request counted from `zero`.
     pub(crate) fn new(
-        mut stop: watch::Receiver<bool>,
+        signal: watch::Receiver<bool>,
         idle: Duration,
         total: Duration,
         zero: Instant,
     ) -> Self {
         let deadline = zero + total;
         let first = deadline.min(Instant::now() + idle);
+        let mut awaited = signal.clone();
+        let given = Box::pin(async move {
+            // Nobody can stop a run whose sender is gone.
+            if awaited.wait_for(|stop| *stop).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        });
         Self {
-            stopped: Some(Box::pin(async move {
-                // Nobody can stop a run whose sender is gone.
-                if stop.wait_for(|stop| *stop).await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            })),
+            stop: Some(Stop { signal, given }),
             limits: Some(TimeLimits {
                 idle,
                 deadline,
@@ -179,9 +190,18 @@ impl Interrupts {
         }
     }
 
+    /// What ends the response at an arrival, without waiting for anything.
+    fn cut_at(&self, arrival: Instant) -> Option<Ended> {
+        if self.stop.as_ref().is_some_and(|stop| *stop.signal.borrow()) {
+            return Some(Ended::Stopped);
+        }
+        let late = self.limits.as_ref().is_some_and(|limits| arrival >= limits.deadline);
+        late.then_some(Ended::TimedOut(FailureClass::DeadlineExceeded))
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>, last_sign_of_life: Instant) -> Poll<Ended> {
-        if let Some(stopped) = &mut self.stopped
-            && stopped.as_mut().poll(cx).is_ready()
+        if let Some(stop) = &mut self.stop
+            && stop.given.as_mut().poll(cx).is_ready()
         {
             return Poll::Ready(Ended::Stopped);
         }

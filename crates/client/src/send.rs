@@ -223,15 +223,29 @@ impl Sender {
         }
     }
 
-    /// The observation with the client's own failure class and a message that is safe to keep.
+    /// The observation with the client's own failure class, and with no text of the server's that
+    /// gives back what was sent in secret.
     fn presentable(&self, mut observation: Observation, line: &RequestLine) -> Observation {
         if let Some(error) = &mut observation.error {
             if let (Completion::TimedOut, Some(failure)) = (line.completion, &line.failure) {
                 error.class = failure.class;
             }
-            error.message =
-                error.message.as_deref().map(|text| bounded(&self.headers.redact(text)));
+            for text in [&mut error.message, &mut error.code].into_iter().flatten() {
+                *text = bounded(&self.headers.redact(text));
+            }
         }
+        if self.headers.is_empty() {
+            return observation;
+        }
+        let texts = observation.returned_models.iter_mut().chain(&mut observation.finish_reasons);
+        for text in texts {
+            *text = self.headers.redact(text);
+        }
+        observation.server_timings = observation
+            .server_timings
+            .into_iter()
+            .map(|(name, value)| (self.headers.redact(&name), value))
+            .collect();
         observation
     }
 

@@ -93,10 +93,16 @@ pub fn read_typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
         let path = JsonPath::from_tracked(error.path());
         let cause = error.into_inner();
         if cause.is_data() {
-            let position = position_of(bytes, &path, &cause);
-            ReadError::Shape { path, position, message: without_position(&cause) }
+            let message = printable(&without_position(&cause));
+            // Of a doubled member only serde_json knows where the second one stands.
+            let position = if message.starts_with("duplicate field") {
+                Position { line: cause.line(), column: cause.column() }
+            } else {
+                position_of(bytes, &path, &cause)
+            };
+            ReadError::Shape { path, position, message }
         } else {
-            ReadError::NotJson { message: cause.to_string() }
+            ReadError::NotJson { message: printable(&cause.to_string()) }
         }
     })?;
     deserializer.end().map_err(|error| ReadError::NotJson { message: error.to_string() })?;
@@ -115,4 +121,23 @@ fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let suffix = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&suffix).unwrap_or(&text).to_owned()
+}
+
+/// A message that quotes the text, made safe to show: control characters escaped, and cut where it
+/// is longer than a message should be.
+fn printable(message: &str) -> String {
+    const MAX_CHARS: usize = 500;
+    let mut out = String::new();
+    for (count, character) in message.chars().enumerate() {
+        if count == MAX_CHARS {
+            out.push('…');
+            break;
+        }
+        if character.is_control() {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }

@@ -62,6 +62,9 @@ pub enum ReadError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextFault {
+    /// A network address.
+    #[error("a published text holds no network addresses")]
+    Address,
     /// A credential, such as `Bearer …`.
     #[error("a published text holds no credentials")]
     Credential,

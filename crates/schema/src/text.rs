@@ -117,6 +117,9 @@ fn check_public(text: &str) -> Result<(), TextFault> {
     if words(text).any(is_path) {
         return Err(TextFault::Path);
     }
+    if text.split_whitespace().any(is_address) {
+        return Err(TextFault::Address);
+    }
     if has_credential(text) {
         return Err(TextFault::Credential);
     }
@@ -155,6 +158,13 @@ fn is_path(word: &str) -> bool {
     drive || rooted || word.starts_with("\\\\")
 }
 
+/// An IPv4 address with a port. Without one it could be a version number.
+fn is_address(word: &str) -> bool {
+    word.trim_matches(|c: char| !c.is_ascii_alphanumeric())
+        .parse::<std::net::SocketAddrV4>()
+        .is_ok()
+}
+
 fn has_credential(text: &str) -> bool {
     let is_token = |word: &str| {
         word.len() >= 20 || word.len() >= 8 && word.bytes().any(|b| b.is_ascii_digit())
@@ -178,9 +188,12 @@ fn has_credential(text: &str) -> bool {
 impl<'de> Deserialize<'de> for PublicText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        check_public(&text)
-            .map_err(|fault| de::Error::custom(format_args!("{text:?}: {fault}")))?;
-        Ok(Self(text))
+        match check_public(&text) {
+            Ok(()) => Ok(Self(text)),
+            // The error would show it.
+            Err(TextFault::Credential) => Err(de::Error::custom(TextFault::Credential)),
+            Err(fault) => Err(de::Error::custom(format_args!("{text:?}: {fault}"))),
+        }
     }
 }
 
@@ -296,6 +309,8 @@ mod tests {
             ("from ../models", Some(TextFault::Path)),
             (r"from C:\models", Some(TextFault::Path)),
             ("from d:/models", Some(TextFault::Path)),
+            ("at 10.1.2.3:8000", Some(TextFault::Address)),
+            ("driver 550.54.15.1", None),
             ("Authorization: Bearer abcdef0123456789", Some(TextFault::Credential)),
             ("key sk-abcdefghijklmnop1234", Some(TextFault::Credential)),
         ];

@@ -22,18 +22,20 @@ fn check(golden: &str, [from, to, path, message]: [&str; 4]) {
 }
 
 #[test]
+fn a_doubled_member_is_named_where_it_stands_again() {
+    let text =
+        RECORD.replacen(r#""primary_passes": 6"#, r#""primary_passes": 6, "primary_passes": 6"#, 1);
+    let error = Document::read(text.as_bytes()).unwrap_err().to_string();
+    assert_eq!(error, "counts: duplicate field `primary_passes` (line 151 column 41)");
+}
+
+#[test]
 fn broken_records_are_named_to_the_member() {
     let cases = [
         // Unknown, missing and doubled members.
         (r#""boundary":"#, r#""bounds": 1, "boundary":"#, "bounds", "unknown field `bounds`"),
         (r#""case_id": "request-01","#, "", "cases[0]", "missing field `case_id`"),
         (r#""comparison_key": null,"#, "", "(document)", "missing field `comparison_key`"),
-        (
-            r#""primary_passes": 6"#,
-            r#""primary_passes": 6, "primary_passes": 6"#,
-            "counts",
-            "duplicate field `primary_passes`",
-        ),
         // Wrong types.
         (
             r#""declared": 8"#,
@@ -152,7 +154,7 @@ fn broken_records_are_named_to_the_member() {
             r#""summary": null"#,
             r#""summary": "Bearer abcdef0123456789""#,
             "cases[0].summary",
-            r#""Bearer abcdef0123456789": a published text holds no credentials"#,
+            "a published text holds no credentials",
         ),
         (
             r#""summary": null"#,

@@ -45,6 +45,19 @@ async fn silence_and_long_requests_are_ended_with_their_class() {
 }
 
 #[tokio::test]
+async fn a_socket_that_never_runs_dry_does_not_outrun_the_limit() {
+    // So much at once that it cannot be read in time, whatever the machine.
+    let events = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n".repeat(2_000_000);
+    let (_server, url) = silent_after(&(PARTIAL.to_owned() + &events)).await;
+    let mut plan = plan(&url, 1, 1);
+    plan.limits.timeout_ms = 300;
+    let (lines, _) = lines(&plan).await;
+    assert_eq!(lines[0].completion, Completion::TimedOut);
+    assert_eq!(lines[0].failure.as_ref().unwrap().class, FailureClass::DeadlineExceeded);
+    assert!(lines[0].observation.as_ref().unwrap().output_events < 2_000_000);
+}
+
+#[tokio::test]
 async fn a_heartbeat_is_a_sign_of_life() {
     let beat = || [RawStep::Write(b":\n\n".to_vec()), RawStep::Wait(Duration::from_millis(60))];
     let mut steps = vec![RawStep::Write(PARTIAL.as_bytes().to_vec())];
