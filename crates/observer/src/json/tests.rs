@@ -170,6 +170,46 @@ fn rebuild(value: Value<'_>) -> serde_json::Value {
     }
 }
 
+/// A piece of JSON, or nearly: in a row they are an answer to be judged more often than not.
+fn token() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => prop::sample::select(vec![
+            "{", "}", "[", "]", ",", ":", " ", "\n\t", "\"a\"", "\"b\"", "\"\"", "null", "true", "false",
+            "0", "-1", "2.50", "1e2", "{\"a\":", "[1,", "{}", "[]", ",\"a\":",
+        ])
+        .prop_map(str::to_owned),
+        1 => number(),
+        1 => string(),
+    ]
+}
+
+/// What looks like a number.
+fn number() -> impl Strategy<Value = String> {
+    prop_oneof!["-?[0-9]{1,4}", "[-+]?[0-9]{0,3}([.][0-9]{0,3})?([eE][-+]?[0-9]{0,2})?"]
+}
+
+/// What looks like a string: plain characters and escapes, whole and broken.
+fn string() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[ -~]",
+        2 => prop::sample::select(vec![
+            "\\n", "\\/", "\\\\", "\\\"", "\\u0041", "\\u00E9", "\\ud83d\\ude00", "é", "🌊", "\u{7f}",
+        ])
+        .prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["\\x", "\\u12", "\\", "\n", "\u{0}"]).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..6).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
+}
+
+/// Whether `serde_json` refuses what is read here on purpose: lone surrogates, and numbers that no
+/// `f64` holds.
+fn differs(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_err_and(|error| {
+        let error = error.to_string();
+        ["surrogate", "hex escape", "out of range"].iter().any(|what| error.contains(what))
+    })
+}
+
 proptest! {
     #[test]
     fn what_serde_json_writes_is_read_back(value in json()) {
@@ -187,12 +227,64 @@ proptest! {
         let at = at.index(text.len());
         text.splice(at..=at, with.chars());
         let text: String = text.into_iter().collect();
-        // Lone surrogates and numbers beyond f64 are where the two differ on purpose.
-        let theirs = serde_json::from_str::<serde_json::Value>(&text);
-        let differs = theirs.is_err_and(|error| {
-            ["surrogate", "hex escape", "out of range"].iter().any(|w| error.to_string().contains(w))
-        });
-        prop_assume!(!differs);
+        prop_assume!(!differs(&text));
         check_against_serde(&text);
+    }
+
+    #[test]
+    fn tokens_in_a_row_are_judged_and_read_as_serde_json_does(
+        tokens in prop::collection::vec(token(), 0..12),
+    ) {
+        let text = tokens.concat();
+        prop_assume!(!differs(&text));
+        check_against_serde(&text);
+        if let Ok(theirs) = serde_json::from_str::<serde_json::Value>(&text) {
+            // Among them doubled keys, of which both take the last.
+            prop_assert_eq!(rebuild(Value::parse(&text).unwrap()), theirs);
+        }
+    }
+
+    #[test]
+    fn strings_are_judged_and_read_as_serde_json_does(text in string()) {
+        prop_assume!(!differs(&text));
+        check_against_serde(&text);
+        if let Ok(theirs) = serde_json::from_str::<String>(&text) {
+            prop_assert_eq!(Value::parse(&text).unwrap().text().unwrap().decode(), theirs);
+        }
+    }
+
+    #[test]
+    fn units_of_any_kind_are_read_as_utf_16_is(
+        units in prop::collection::vec(
+            prop_oneof![any::<u16>(), 0xd800..=0xdfff_u16], 0..6,
+        ),
+    ) {
+        let escapes: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+        let text = format!("\"{escapes}\"");
+        let read = Value::parse(&text).unwrap().text().unwrap();
+        prop_assert_eq!(read.decode(), String::from_utf16_lossy(&units));
+    }
+
+    #[test]
+    fn numbers_are_judged_and_counted_as_serde_json_does(text in number()) {
+        prop_assume!(!differs(&text));
+        check_against_serde(&text);
+        let theirs = serde_json::from_str::<serde_json::Number>(&text);
+        if let (Some(ours), Ok(theirs)) = (Value::parse(&text).and_then(Value::number), theirs) {
+            // What is small enough for `f64` to hold exactly must be the same to both.
+            let whole = theirs.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0);
+            let small = whole.filter(|number| *number < 9e15).map(|number| number as u64);
+            let ours = crate::count::count(ours).filter(|count| *count < 9_000_000_000_000_000);
+            prop_assert_eq!(ours, small, "{}", text);
+        }
+    }
+
+    #[test]
+    fn nesting_of_any_shape_is_read_up_to_its_limit(shape in prop::collection::vec(any::<bool>(), 1..140)) {
+        let open: String = shape.iter().map(|list| if *list { "[" } else { "{\"a\":" }).collect();
+        let close: String = shape.iter().rev().map(|list| if *list { "]" } else { "}" }).collect();
+        let text = format!("{open}1{close}");
+        prop_assert_eq!(Value::parse(&text).is_some(), shape.len() <= 128);
+        prop_assert_eq!(is_object(&text), shape.len() <= 128 && !shape[0]);
     }
 }
