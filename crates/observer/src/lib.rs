@@ -45,24 +45,44 @@
 //! | a doubled key | the last one counts |
 //! | a bare JSON line, or a line of the field `error`, that reports a failure | is a failure, also when the end of the body ends it |
 //! | a body that is one JSON object | read as one event without any time |
+//! | a last line of a stream of lines without its line feed | counts if it is whole JSON |
+//! | a stream of lines under a content type that is not its own | no stream |
 //! | a tool call | output from its first arguments on; its name alone is none |
 //! | a transfer cut after the finish reasons | truncated, unless the end mark came |
 //!
 //! # Limits
 //!
 //! Memory is bounded by [`ObserverConfig`], whatever comes, except for eight bytes for each output
-//! event, whose arrival is kept. Besides, 1,024 choices, 64 model names of 1 KiB, finish reasons of
+//! event, whose arrival is kept, and eight more where the server counts its tokens. Besides, 1,024 choices, 64 model names of 1 KiB, finish reasons of
 //! 256 bytes and `timings` of 16 KiB are kept; what is more is passed over, and counted as the anomaly
 //! `over_limit`. In steady state no event costs an allocation.
 //!
-//! # A further dialect
+//! # Dialects
 //!
-//! One file under `dialect/` that implements `Rules`, one arm in `dialect::reader`, one word in
-//! `streamgauge_schema::Dialect`, and a fixture.
+//! A caller who knows which API was asked says so; otherwise [`ObserverConfig::detecting`] finds it
+//! out from the content type and the first event that only one API has:
+//!
+//! ```
+//! use std::time::Duration;
+//! use streamgauge_observer::{Observer, ObserverConfig};
+//! use streamgauge_schema::{Dialect, End};
+//!
+//! let mut observer = Observer::new(ObserverConfig::detecting());
+//! let line = br#"{"model":"m","message":{"content":"Hi"},"done":true,"done_reason":"stop"}"#;
+//! observer.feed(line, Duration::from_millis(90));
+//! observer.feed(b"\n", Duration::from_millis(91));
+//! let observed = observer.finish(End::Clean, Duration::from_millis(91));
+//! assert_eq!(observed.observation.dialect, Dialect::OllamaChat);
+//! assert_eq!(observed.observation.first_output_us, Some(91_000));
+//! ```
+//!
+//! A further one is one file under `dialect/` that implements `Rules`, one arm in
+//! `dialect::reader`, one word in `streamgauge_schema::Dialect`, and a fixture.
 
 mod anomalies;
 mod body;
 mod choices;
+mod config;
 mod count;
 mod dialect;
 mod events;
@@ -82,6 +102,7 @@ mod timeline;
 mod token_counts;
 mod usage;
 
+pub use config::ObserverConfig;
 pub use observed::Observed;
-pub use observer::{Observer, ObserverConfig, Progress};
+pub use observer::{Observer, Progress};
 pub use sse::{Oversized, SseDecoder, SseEvent, SseItem, SseLimits};

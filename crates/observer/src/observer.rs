@@ -5,6 +5,7 @@ use std::time::Duration;
 use streamgauge_schema::{AnomalyKind, BodyKind, Dialect, End, Ending, FailureClass, Head};
 
 use crate::body::{self, Body, Found, Route};
+use crate::config::ObserverConfig;
 use crate::dialect::{Verdict, reader};
 use crate::events::Events;
 use crate::failure::Failure;
@@ -12,54 +13,10 @@ use crate::framing::{Decoder, Framing};
 use crate::head::{Declared, declared, is_encoded};
 use crate::json::Value;
 use crate::observed::{Facts, Observed};
-use crate::sse::SseLimits;
 use crate::tally::Tally;
 
 /// Bytes of a refused response that are kept for the server's message.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
-
-const MEBIBYTE: usize = 1024 * 1024;
-
-/// What to look for, and how much memory it may take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObserverConfig {
-    /// The API that was asked; `None` to find it out from content type and first event.
-    pub dialect: Option<Dialect>,
-    /// Longest line of a stream in bytes, its line end not counted. A longer one ends the reading.
-    pub max_line_bytes: usize,
-    /// Longest data of one event in bytes, and longest body that is no stream. A longer one ends
-    /// the reading.
-    pub max_event_bytes: usize,
-    /// Bytes of text that are kept, over all channels and choices. More is read but not kept, and
-    /// counted as an anomaly.
-    pub max_text_bytes: usize,
-    /// Whether texts are kept at all; without them those of the extraction are empty.
-    pub keep_texts: bool,
-    /// Whether token counts were asked for. If not, those that come are an anomaly.
-    pub usage_asked: bool,
-}
-
-impl ObserverConfig {
-    /// 16 MiB a line, an event, and for all texts; texts are kept and usage was asked for.
-    #[must_use]
-    pub fn new(dialect: Dialect) -> Self {
-        Self { dialect: Some(dialect), ..Self::detecting() }
-    }
-
-    /// The same for a response of which it is not known what API was asked. Until an event shows
-    /// one, events are read as those of `openai-chat`, and lines of JSON as those of `ollama-chat`.
-    #[must_use]
-    pub fn detecting() -> Self {
-        Self {
-            dialect: None,
-            max_line_bytes: 16 * MEBIBYTE,
-            max_event_bytes: 16 * MEBIBYTE,
-            max_text_bytes: 16 * MEBIBYTE,
-            keep_texts: true,
-            usage_asked: true,
-        }
-    }
-}
 
 /// Whether an observer wants more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +64,7 @@ impl Observer {
         };
         Self {
             body: Body::new(route, config.max_event_bytes),
-            decoder: Decoder::new(Framing::EventStream, limits(&config)),
+            decoder: Decoder::new(Framing::EventStream, config.limits()),
             events,
             head: None,
             over_us: None,
@@ -238,7 +195,7 @@ impl Observer {
     /// Reads what was kept as a stream; the last of it are the bytes that came now, of which some
     /// may not have been kept.
     fn begin_stream(&mut self, framing: Framing, route: Route, last: &[u8]) {
-        self.decoder = Decoder::new(framing, limits(&self.config));
+        self.decoder = Decoder::new(framing, self.config.limits());
         if self.config.dialect.is_none() && framing == Framing::Lines {
             self.events.guess(LINE_GUESS);
         }
@@ -363,8 +320,4 @@ impl Observer {
 /// How the streams of a dialect are divided into events.
 fn framing(dialect: Dialect) -> Framing {
     reader(dialect).framing()
-}
-
-fn limits(config: &ObserverConfig) -> SseLimits {
-    SseLimits { max_line_bytes: config.max_line_bytes, max_event_bytes: config.max_event_bytes }
 }
