@@ -111,7 +111,9 @@ impl Events {
     pub(crate) fn dropped_line(&mut self, line: &[u8]) {
         let failure = match line.strip_prefix(b"error") {
             Some([]) => Failure::of(FailureClass::ErrorEvent),
-            Some([b':', value @ ..]) => Failure::reported(value, None),
+            Some([b':', value @ ..]) => {
+                Failure::reported(value.strip_prefix(b" ").unwrap_or(value), None)
+            }
             _ => {
                 let Ok(text) = std::str::from_utf8(line) else { return };
                 if !is_json_failure(text) {

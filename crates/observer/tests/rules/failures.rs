@@ -30,6 +30,9 @@ fn an_error_within_a_stream_fails_the_request_whatever_its_form() {
         assert_eq!(observation.http_status, 200, "{start}");
         assert_eq!((observation.first_output_us, observation.output_events), (None, 0));
     }
+    for line in ["error: worker lost", "error:worker lost"] {
+        check(&[(1, &format!("{line}\n\n"))], FailureClass::ErrorEvent, "worker lost", None);
+    }
     check(&[(1, "event: error\n: worker lost\n\n")], FailureClass::ErrorEvent, "worker lost", None);
 }
 
