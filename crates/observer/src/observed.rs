@@ -134,7 +134,7 @@ fn observation(events: Events, extraction: &Extraction, facts: &Facts) -> Observ
         },
         finish_reasons: extraction.finish_reasons.clone(),
         usage: extraction.usage,
-        usage_ambiguous: choices.len() > 1 && tally.usage.final_reports_differ(),
+        usage_ambiguous: choices.len() > 1 && tally.usage.is_ambiguous(),
         usage_invalid: extraction.usage_invalid.clone(),
         returned_models: tally.models,
         think_tag_in_content: extraction.think_tag_in_content,

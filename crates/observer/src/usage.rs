@@ -66,7 +66,7 @@ type Counts = [Option<u64>; FIELDS.len()];
 /// Reports that should agree.
 #[derive(Debug, Default)]
 struct Ends {
-    seen: bool,
+    reports: u64,
     last: Counts,
     differ: bool,
 }
@@ -127,10 +127,14 @@ impl UsageTally {
         self.completion_fell
     }
 
-    /// Whether the final reports contradict each other: those about the request, else those that
-    /// came with the ends of its choices. With several choices they may be sums or not.
-    pub(crate) fn final_reports_differ(&self) -> bool {
-        if self.request_ends.seen { self.request_ends.differ } else { self.choice_ends.differ }
+    /// Whether it stays open what was counted, where there are several choices: final reports about
+    /// the request contradict each other, or there are only such that came with the end of a
+    /// choice, and several of them. Those may be about that choice or about all.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        match self.request_ends.reports {
+            0 => self.choice_ends.reports > 1,
+            _ => self.request_ends.differ,
+        }
     }
 
     /// Each field's last valid value; `None` when there was none at all.
@@ -159,7 +163,7 @@ impl Ends {
             differing += u64::from(last.is_some() && count.is_some() && *last != count);
             *last = count.or(*last);
         }
-        self.seen = true;
+        self.reports += 1;
         self.differ |= differing > 0;
         differing
     }
@@ -199,7 +203,8 @@ mod tests {
         for (reports, expected) in [
             (&[("4", Running), ("9", Running)][..], false),
             (&[("4", Choice), ("9", Choice)], true),
-            (&[("4", Choice), ("4", Choice)], false),
+            (&[("4", Choice), ("4", Choice)], true),
+            (&[("4", Running), ("9", Choice)], false),
             (&[("4", Choice), ("9", Choice), ("13", Request)], false),
             (&[("4", Request), ("9", Request)], true),
             (&[("4", Request), ("4", Request)], false),
@@ -208,7 +213,7 @@ mod tests {
             for (completion, scope) in reports {
                 tally.push(&report("7", completion), *scope, false);
             }
-            assert_eq!(tally.final_reports_differ(), expected, "{reports:?}");
+            assert_eq!(tally.is_ambiguous(), expected, "{reports:?}");
         }
     }
     #[test]

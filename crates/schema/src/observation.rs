@@ -94,7 +94,8 @@ pub struct Observation {
     /// Token counts as reported; `None` when no valid count was seen.
     #[serde(deserialize_with = "nullable")]
     pub usage: Option<Usage>,
-    /// Several choices whose final usage events differ: the bytes do not tell what was counted.
+    /// Several choices whose final usage events differ, or which have one each and none for all: the
+    /// bytes do not tell what was counted.
     pub usage_ambiguous: bool,
     /// Usage fields for which a value came that is no count, sorted.
     pub usage_invalid: Vec<String>,

@@ -265,6 +265,24 @@ fn a_text_that_every_event_repeats_is_what_the_last_one_says() {
 }
 
 #[test]
+fn counts_of_each_choice_are_no_count_of_all() {
+    let event = |index: u64, reason: &str| {
+        format!(
+            r#"{{"text":"a","index":{index},"meta_info":{{"completion_tokens":128,"finish_reason":{reason}}}}}"#
+        )
+    };
+    let length = r#"{"type":"length","length":128}"#;
+    let both = [event(0, "null"), event(1, "null"), event(1, length), event(0, length)];
+    let both: Vec<&str> = both.iter().map(String::as_str).collect();
+    for (events, ambiguous) in [(&both[..], true), (&both[3..], false)] {
+        let stream = stream(Some(""), events);
+        let observed = observe_as(Some(Dialect::SglangGenerate), None, &stream);
+        assert!(observed.observation.succeeded());
+        assert_eq!(observed.observation.usage_ambiguous, ambiguous);
+    }
+}
+
+#[test]
 fn a_failed_response_fails_the_request_and_keeps_its_facts() {
     let failed = r#"{"type":"response.failed","response":{"model":"m","error":{"code":"server_error","message":"stopped"},"usage":{"output_tokens":3}}}"#;
     let observed = observe_as(Some(Dialect::OpenaiResponses), None, &stream(Some(""), &[failed]));
