@@ -16,7 +16,26 @@ pub(crate) fn result(text: &str) -> io::Result<()> {
 
 /// Writes a remark. A stderr that is closed loses it; the command goes on.
 pub(crate) fn remark(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", printable(text));
+}
+
+/// A text without control characters other than line feeds: what comes from a file or a server
+/// must not steer a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.split('\n')
+        .map(|line| {
+            let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            let shown = |c: char| {
+                if c.is_control() || turns(c) {
+                    c.escape_default().to_string()
+                } else {
+                    c.to_string()
+                }
+            };
+            line.chars().map(shown).collect::<String>()
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Writes the error that ended the command, with its causes.

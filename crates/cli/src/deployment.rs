@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Deserialize;
 use streamgauge_schema::{
     CacheState, Condition, Deployment, Identifier, PublicText, SourceUrl, TokenAccounting,
@@ -12,7 +12,7 @@ use streamgauge_schema::{
 use crate::input::read_text;
 
 /// The file: TOML, or JSON where its name ends in `.json`. Everything in it is optional.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DeploymentFile {
     cache_state: Option<CacheState>,
@@ -50,6 +50,10 @@ impl DeploymentFile {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let text = read_text(path)?;
         if path.extension().is_some_and(|extension| extension == "json") {
+            // serde would take a list for the members in their order.
+            if !text.trim_start().starts_with('{') {
+                bail!("{}: a deployment is a JSON object", path.display());
+            }
             read_typed(text.as_bytes()).with_context(|| path.display().to_string())
         } else {
             toml::from_str(&text).with_context(|| path.display().to_string())

@@ -1,12 +1,14 @@
 //! One cell measured: a run directory with plan, journal and record.
 
+use std::io::ErrorKind;
 use std::path::Path;
+use std::time::Duration;
 
 use streamgauge_client::{
-    Access, JournalError, JournalWriter, RunClock, RunDir, RunError, RunSetup, make_private_folder,
-    run,
+    Access, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError, RunSetup,
+    make_private_folder, run,
 };
-use streamgauge_schema::{EndReason, JournalLine, RunRecordV2};
+use streamgauge_schema::{EndReason, JournalLine, Plan, RequestLine, RunRecordV2, Stage};
 use tokio::sync::watch;
 
 use crate::exit::{Exit, Unreachable};
@@ -38,7 +40,7 @@ pub(crate) async fn measure(
     out: &Path,
     stop: watch::Receiver<bool>,
 ) -> anyhow::Result<Measured> {
-    let dir = RunDir::create(out, &cell.plan, RunClock::start().started_at())?;
+    let dir = create_dir(out, &cell.plan).await?;
     let mut journal = JournalWriter::create(&dir.journal())?;
     let captures = match cell.capture {
         true => {
@@ -53,9 +55,7 @@ pub(crate) async fn measure(
         journal.append(&line)?;
         if let JournalLine::Request(line) = &line {
             progress.note(line);
-            if let Some(failure) = &line.failure {
-                group(&mut failures, failure.class.as_str(), &failure.message);
-            }
+            group(&mut failures, line);
         }
         Ok::<(), JournalError>(())
     };
@@ -78,14 +78,32 @@ pub(crate) async fn measure(
     })
 }
 
-fn group(groups: &mut Vec<FailureGroup>, class: &str, message: &str) {
+/// Directories are named to the second. Where one of the same plan and second is there, the next
+/// second is waited for.
+async fn create_dir(out: &Path, plan: &Plan) -> Result<RunDir, RunDirError> {
+    const SECOND: Duration = Duration::from_secs(1);
+    for _ in 0..5 {
+        match RunDir::create(out, plan, RunClock::start().started_at()) {
+            Err(RunDirError::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                tokio::time::sleep(SECOND).await;
+            }
+            other => return other,
+        }
+    }
+    RunDir::create(out, plan, RunClock::start().started_at())
+}
+
+fn group(groups: &mut Vec<FailureGroup>, line: &RequestLine) {
+    let Some(failure) = &line.failure else { return };
+    let class = match line.stage {
+        Stage::Measured => failure.class.to_string(),
+        Stage::Warmup => format!("{} (warm-up)", failure.class),
+    };
     match groups.iter_mut().find(|group| group.class == class) {
         Some(group) => group.count += 1,
-        None => groups.push(FailureGroup {
-            class: class.to_owned(),
-            count: 1,
-            example: message.to_owned(),
-        }),
+        None => {
+            groups.push(FailureGroup { class, count: 1, example: failure.message.clone() });
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! From arguments to a plan: everything is resolved before the first request.
 
 use std::collections::BTreeMap;
+use std::env::VarError;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{Access, Endpoint, Headers, Model, Trust, bounded, list_models};
 use streamgauge_schema::{
     Dialect, EvidenceMode, FailureClass, Identifier, Instrumentation, Json, Limits, Load,
-    LoadShape, Plan, RequestSettings, Target,
+    LoadShape, Plan, PublicText, RequestSettings, Target,
 };
 use streamgauge_workload::{
     Dataset, Prompts, Requests, RequestsSpec, Reuse, SyntheticPrompts, WorkloadError, cell_name,
@@ -44,6 +45,46 @@ pub(crate) struct Server {
     simulated: bool,
 }
 
+/// What the arguments say by themselves, read and checked before any server is asked.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    prompts: Prompts,
+    suite_version: Identifier,
+    extra_body: BTreeMap<String, Json>,
+    limits: Limits,
+    max_failure_ratio: f64,
+    deployment: DeploymentFile,
+    endpoint_path: String,
+}
+
+impl Asked {
+    /// Reads the files that the arguments name, and checks what can be checked.
+    pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
+        let endpoint_path =
+            args.endpoint_path.clone().unwrap_or_else(|| args.api.default_path().to_owned());
+        if !endpoint_path.starts_with('/') {
+            bail!("--endpoint-path {endpoint_path:?} does not begin with a slash");
+        }
+        let (prompts, suite_version) = prompts(args)?;
+        Ok(Self {
+            prompts,
+            suite_version,
+            extra_body: extra_body(args.extra_body.as_deref())?,
+            limits: Limits {
+                connect_timeout_ms: millis("--connect-timeout", args.connect_timeout)?,
+                idle_timeout_ms: millis("--idle-timeout", args.idle_timeout)?,
+                timeout_ms: millis("--timeout", args.timeout)?,
+            },
+            max_failure_ratio: ratio("--max-failure-ratio", args.max_failure_ratio)?,
+            deployment: match &args.deployment {
+                Some(file) => DeploymentFile::read(file)?,
+                None => DeploymentFile::default(),
+            },
+            endpoint_path,
+        })
+    }
+}
+
 /// Builds the access to a server from the arguments. Keys come from the environment and headers;
 /// they go into no plan.
 pub(crate) fn access(args: &RunArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
@@ -55,10 +96,7 @@ pub(crate) fn access(args: &RunArgs, endpoint: &Endpoint) -> anyhow::Result<Acce
         Dialect::AnthropicMessages => "ANTHROPIC_API_KEY",
         _ => "OPENAI_API_KEY",
     });
-    if let Ok(key) = std::env::var(key_variable)
-        && !key.is_empty()
-        && !args.simulate
-    {
+    if let Some(key) = api_key(args, key_variable)? {
         headers
             .add_api_key(&key, args.api)
             .with_context(|| format!("the key in {key_variable}"))?;
@@ -77,6 +115,20 @@ pub(crate) fn access(args: &RunArgs, endpoint: &Endpoint) -> anyhow::Result<Acce
         (None, false) => None,
     };
     Ok(Access { headers, trust })
+}
+
+/// The key in an environment variable. One that was named must be there; a simulated server gets
+/// none.
+fn api_key(args: &RunArgs, variable: &str) -> anyhow::Result<Option<String>> {
+    if args.simulate {
+        return Ok(None);
+    }
+    match std::env::var(variable) {
+        Ok(key) if !key.is_empty() => Ok(Some(key)),
+        Err(VarError::NotUnicode(_)) => bail!("the key in {variable} is not UTF-8"),
+        _ if args.api_key_env.is_some() => bail!("--api-key-env: {variable} is not set"),
+        _ => Ok(None),
+    }
 }
 
 /// Finds out which model answers, and whether it is a simulated one.
@@ -137,31 +189,38 @@ fn names(models: &[Model]) -> String {
 }
 
 /// Resolves the plan of the cell with `concurrency` clients.
-pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow::Result<Cell> {
+pub(crate) fn plan(
+    args: &RunArgs,
+    asked: &Asked,
+    server: &Server,
+    concurrency: u64,
+) -> anyhow::Result<Cell> {
     let shape = LoadShape::ClosedLoop { concurrency };
     let cell = match &args.cell {
         Some(cell) => cell.clone(),
         None => cell_name(&shape),
     };
-    let settings = settings(args, server)?;
-    let (prompts, suite_version) = prompts(args)?;
+    let settings = RequestSettings {
+        max_tokens: args.output_tokens,
+        ignore_eos: args.ignore_eos,
+        temperature: args.temperature.0,
+        seed: args.seed,
+        header_names: server.access.headers.names(),
+        extra_body: asked.extra_body.clone(),
+    };
     let target_input_tokens = args.dataset.is_none().then_some(args.input_tokens);
     let requests = Requests::new(RequestsSpec {
         dialect: args.api,
         model: server.model.clone(),
         settings: settings.clone(),
-        prompts,
+        prompts: asked.prompts.clone(),
         target_input_tokens,
-        suite_version,
+        suite_version: asked.suite_version.clone(),
         requests: args.requests,
         warmup: args.warmup,
     })
     .map_err(naming_its_flag)?;
-    let deployment = match &args.deployment {
-        Some(file) => DeploymentFile::read(file)?,
-        None => DeploymentFile::default(),
-    };
-    let declared = deployment.declare(&server.model, &cell)?;
+    let declared = asked.deployment.clone().declare(&server.model, &cell)?;
     let plan = Plan {
         plan_version: PLAN_VERSION,
         name: args.name.clone().unwrap_or_else(|| identifier_like(declared.deployment.id.as_str())),
@@ -169,10 +228,7 @@ pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow:
         target: Target {
             base_url: server.endpoint.to_string(),
             dialect: args.api,
-            endpoint_path: args
-                .endpoint_path
-                .clone()
-                .unwrap_or_else(|| args.api.default_path().to_owned()),
+            endpoint_path: asked.endpoint_path.clone(),
             model: server.model.clone(),
             expect_model: args.expect_model.clone().unwrap_or_else(|| server.model.clone()),
             private_ca: args.ca_file.is_some(),
@@ -180,12 +236,8 @@ pub(crate) fn plan(args: &RunArgs, server: &Server, concurrency: u64) -> anyhow:
         request: settings,
         workload: requests.describe(),
         load: Load { cell, shape, requests: args.requests, warmup: args.warmup },
-        limits: Limits {
-            connect_timeout_ms: millis("--connect-timeout", args.connect_timeout)?,
-            idle_timeout_ms: millis("--idle-timeout", args.idle_timeout)?,
-            timeout_ms: millis("--timeout", args.timeout)?,
-        },
-        max_failure_ratio: ratio("--max-failure-ratio", args.max_failure_ratio)?,
+        limits: asked.limits,
+        max_failure_ratio: asked.max_failure_ratio,
         instrument: Instrumentation { kernel_stamps: args.kernel_stamps, resend: !args.no_resend },
         deployment: declared.deployment,
         image: declared.image,
@@ -211,21 +263,17 @@ fn naming_its_flag(error: WorkloadError) -> anyhow::Error {
     anyhow::Error::new(error).context(flag)
 }
 
-fn settings(args: &RunArgs, server: &Server) -> anyhow::Result<RequestSettings> {
-    Ok(RequestSettings {
-        max_tokens: args.output_tokens,
-        ignore_eos: args.ignore_eos,
-        temperature: args.temperature.0,
-        seed: args.seed,
-        header_names: server.access.headers.names(),
-        extra_body: extra_body(args.extra_body.as_deref())?,
-    })
-}
-
 fn extra_body(text: Option<&str>) -> anyhow::Result<BTreeMap<String, Json>> {
     let Some(text) = text else { return Ok(BTreeMap::new()) };
     match serde_json::from_str(text).context("--extra-body is not JSON")? {
-        Json::Object(members) => Ok(members.into_iter().collect()),
+        Json::Object(members) => {
+            let count = members.len();
+            let members: BTreeMap<String, Json> = members.into_iter().collect();
+            if members.len() < count {
+                bail!("--extra-body has a member twice");
+            }
+            Ok(members)
+        }
         _ => bail!("--extra-body must be a JSON object, such as '{{\"top_p\": 0.9}}'"),
     }
 }
@@ -246,7 +294,9 @@ fn prompts(args: &RunArgs) -> anyhow::Result<(Prompts, Identifier)> {
         (false, false) => Reuse::Refuse,
     };
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    Ok((Prompts::Dataset { dataset, reuse }, identifier_like(&stem)))
+    // The name is published.
+    let name = if PublicText::new(stem.as_ref()).is_ok() { stem.as_ref() } else { "dataset" };
+    Ok((Prompts::Dataset { dataset, reuse }, identifier_like(name)))
 }
 
 fn millis(flag: &str, seconds: f64) -> anyhow::Result<u64> {

@@ -6,13 +6,18 @@ use tokio::sync::watch;
 use crate::console;
 use crate::exit::Exit;
 
-/// Turns true at the first signal. At the second the process ends with exit code 130.
-pub(crate) fn stop_on_signal() -> anyhow::Result<watch::Receiver<bool>> {
+/// The answer to a signal during a run.
+pub(crate) const SAVING: &str =
+    "stopping; what has finished is being saved (once more to end at once)";
+
+/// Turns true at the first signal, which `remark` answers. At the second the process ends with exit
+/// code 130.
+pub(crate) fn stop_on_signal(remark: &'static str) -> anyhow::Result<watch::Receiver<bool>> {
     let mut signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         next(&mut signals).await;
-        console::remark("stopping; what has finished is being saved (once more to end at once)");
+        console::remark(remark);
         // A run that has just ended no longer listens.
         let _ = stop.send(true);
         next(&mut signals).await;

@@ -155,6 +155,11 @@ pub struct Load {
     pub warmup: u64,
 }
 
+impl Load {
+    /// Most requests of a stage: their digests and outcomes are held in memory.
+    pub const MAX_REQUESTS: u64 = 10_000_000;
+}
+
 /// The shape of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

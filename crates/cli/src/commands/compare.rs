@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use streamgauge_client::{read_file, write_new};
+use streamgauge_client::{RunDir, read_file, write_new};
 use streamgauge_metrics::{GateOutcome, MatchingCondition, compare_point, verdict, verify};
 use streamgauge_schema::{Comparison, Document, Layout, RunRecord, file_bytes};
 
 use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
+use crate::rebuild::rebuild;
 use crate::show;
 
 /// Arguments of `compare`.
@@ -60,11 +61,20 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         _ => (load_all(&args.baseline)?, load_all(&args.candidate)?),
     };
     let Rule::Point = args.rule;
+    for record in &baseline {
+        if candidate.iter().any(|other| other.run_id() == record.run_id()) {
+            console::remark(&format!("note: {} stands on both sides", record.run_id()));
+        }
+    }
     let comparison = compare_point(&baseline, &candidate, &args.allow_differing)?;
     print(&comparison, args.format)?;
     if let Some(path) = &args.out {
         write_comparison(&comparison, path)?;
-        console::remark(&path.display().to_string());
+        let path = path.display().to_string();
+        match args.format {
+            Format::Json => console::remark(&path),
+            Format::Markdown | Format::Table => console::result(&path)?,
+        }
     }
     Ok(exit_of(&comparison))
 }
@@ -105,20 +115,30 @@ fn load(path: &Path) -> anyhow::Result<Vec<RunRecord>> {
     if !path.is_dir() {
         return Ok(vec![load_record(path)?]);
     }
-    let record = path.join("record.json");
-    if record.exists() {
-        return Ok(vec![load_record(&record)?]);
+    if RunDir::at(path).record().exists() {
+        return Ok(vec![load_run(&RunDir::at(path))?]);
     }
     let mut found: Vec<PathBuf> = std::fs::read_dir(path)
         .with_context(|| format!("cannot read {}", path.display()))?
-        .filter_map(|entry| Some(entry.ok()?.path().join("record.json")))
-        .filter(|record| record.exists())
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|folder| RunDir::at(folder).record().exists())
         .collect();
     found.sort();
     if found.is_empty() {
         bail!("{} is no run directory and holds none", path.display());
     }
-    found.iter().map(|record| load_record(record)).collect()
+    found.iter().map(|folder| load_run(&RunDir::at(folder))).collect()
+}
+
+/// The record of a run directory, which must be what its journal gives.
+fn load_run(dir: &RunDir) -> anyhow::Result<RunRecord> {
+    let record = load_record(&dir.record())?;
+    if dir.journal().exists()
+        && let Some(difference) = rebuild(dir)?.difference(dir)?
+    {
+        bail!("{} does not verify: {difference}", dir.path().display());
+    }
+    Ok(record)
 }
 
 fn load_record(path: &Path) -> anyhow::Result<RunRecord> {

@@ -17,9 +17,9 @@ use crate::commands::run::RunArgs;
 use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
-use crate::planning::{meet, plan};
+use crate::planning::{Asked, meet, plan};
 use crate::show;
-use crate::signals::stop_on_signal;
+use crate::signals::{SAVING, stop_on_signal};
 
 const BASELINE_INTERVAL: Duration = Duration::from_millis(10);
 /// Long enough that the client's own lag on a busy machine is no large part of it.
@@ -42,7 +42,7 @@ pub(crate) async fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
          to token.\nThe evidence is SIMULATED: it shows how Streamgauge works, and nothing about \
          any model.\n",
     )?;
-    let stop = stop_on_signal()?;
+    let stop = stop_on_signal(SAVING)?;
     let baseline = measure_build("baseline", BASELINE_INTERVAL, args, &stop).await?;
     let candidate = measure_build("candidate", CANDIDATE_INTERVAL, args, &stop).await?;
     if *stop.borrow() {
@@ -77,10 +77,11 @@ async fn measure_build(
     let config = SimConfig { ttft: TTFT, interval, ..SimConfig::default() };
     let server = spawn_thread(config, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     let base_url = format!("http://{}", server.addr());
-    let run = run_args(name, &base_url)?;
+    let run = run_args(name)?;
+    let asked = Asked::read(&run)?;
     let met = meet(&run, &base_url).await?;
     let [concurrency] = run.concurrency[..] else { bail!("the demonstration has one cell") };
-    let cell = plan(&run, &met, concurrency)?;
+    let cell = plan(&run, &asked, &met, concurrency)?;
     console::remark(&format!("measuring the {name} …"));
     let measured = measure(&cell, &met.access, &args.out, stop.clone()).await?;
     console::result(&show::run(&measured, Format::Table))?;
@@ -89,21 +90,17 @@ async fn measure_build(
 }
 
 /// The arguments that a user would give to `run`, with its defaults.
-fn run_args(name: &str, base_url: &str) -> anyhow::Result<RunArgs> {
+fn run_args(name: &str) -> anyhow::Result<RunArgs> {
     let line = [
         "streamgauge",
         "run",
-        "--base-url",
-        base_url,
+        "--simulate",
         "--name",
         name,
         "--concurrency",
         "16",
         "--output-tokens",
         "64",
-        // No key of the user's is needed here, so none is sent.
-        "--api-key-env",
-        "STREAMGAUGE_DEMO_HAS_NO_KEY",
     ];
     match Cli::try_parse_from(line).context("the demonstration's own arguments")?.command {
         Command::Run(args) => Ok(*args),

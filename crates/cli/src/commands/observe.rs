@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use streamgauge_client::{Capture, SavedRead, replay_http};
 use streamgauge_observer::{Observed, Observer, ObserverConfig, Progress};
-use streamgauge_schema::{Dialect, End, Head};
+use streamgauge_schema::{Dialect, End, Head, Layout, file_bytes};
 
 use crate::console;
 use crate::exit::Exit;
@@ -64,12 +64,12 @@ enum Saved {
 /// Observes a saved response again.
 pub(crate) async fn observe(args: &ObserveArgs) -> anyhow::Result<Exit> {
     let observed = observed(args).await?;
-    let text = if args.extraction {
-        serde_json::to_string_pretty(&observed.extraction)?
+    let bytes = if args.extraction {
+        file_bytes(&observed.extraction, Layout::AsGiven)?
     } else {
-        serde_json::to_string_pretty(&observed.observation)?
+        file_bytes(&observed.observation, Layout::AsGiven)?
     };
-    console::result(&text)?;
+    console::result(&String::from_utf8(bytes).context("canonical bytes are ASCII")?)?;
     Ok(Exit::Done)
 }
 
@@ -86,7 +86,12 @@ async fn observed(args: &ObserveArgs) -> anyhow::Result<Observed> {
         Saved::Capture(_) if args.cuts.is_some() => {
             bail!("--cuts: a capture has the reads that came")
         }
-        Saved::Capture(capture) => Ok(capture.observe(config)),
+        Saved::Capture(capture) => {
+            if capture.end.is_none() {
+                console::remark("note: the capture was cut off; it is observed as far as it goes");
+            }
+            Ok(capture.observe(config))
+        }
         Saved::Http(bytes) => {
             let reads = cut(&bytes, args.cuts.as_ref())?;
             replay_http(reads, config).await.context("the file is no HTTP/1.1 response")
@@ -113,7 +118,7 @@ fn saved(file: &Path) -> anyhow::Result<Saved> {
         "http" => Saved::Http(bytes),
         "ndjson" => Saved::Body(bytes, Some(head("application/x-ndjson"))),
         "sse" => Saved::Body(bytes, Some(head("text/event-stream"))),
-        _ if Capture::is_one(&bytes) => {
+        extension if extension == "capture" || Capture::is_one(&bytes) => {
             Saved::Capture(Capture::parse(&bytes).with_context(|| file.display().to_string())?)
         }
         _ if bytes.starts_with(b"HTTP/1.") => Saved::Http(bytes),

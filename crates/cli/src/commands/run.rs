@@ -1,21 +1,22 @@
 //! `streamgauge run`: measures one deployment, one cell for each concurrency.
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
 use streamgauge_client::Endpoint;
-use streamgauge_schema::{Dialect, Identifier, KernelStamps, Stage, digest_bytes};
+use streamgauge_schema::{Dialect, Identifier, KernelStamps, Load, Stage, digest_bytes};
 use streamgauge_sim::{SimConfig, spawn_thread};
 
 use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
-use crate::planning::{Cell, meet, plan};
+use crate::planning::{Asked, Cell, meet, plan};
 use crate::show;
-use crate::signals::stop_on_signal;
+use crate::signals::{SAVING, stop_on_signal};
 
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
@@ -98,7 +99,7 @@ pub(crate) struct RunArgs {
 
     /// Measured requests in each cell
     #[arg(long, value_name = "COUNT", default_value_t = 64, help_heading = "Load")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=Load::MAX_REQUESTS))]
     pub(crate) requests: u64,
     /// Requests under way at once; several make one cell each
     #[arg(long, value_name = "N[,N…]", value_delimiter = ',', default_value = "1")]
@@ -106,6 +107,7 @@ pub(crate) struct RunArgs {
     pub(crate) concurrency: Vec<u64>,
     /// Requests sent before each cell and left out of its figures
     #[arg(long, value_name = "COUNT", default_value_t = 0, help_heading = "Load")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=Load::MAX_REQUESTS))]
     pub(crate) warmup: u64,
     /// Name of the cell, by which runs are compared [default: its load, such as c8]
     #[arg(long, value_name = "NAME", value_parser = parse_identifier, help_heading = "Load")]
@@ -185,6 +187,11 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if args.simulate && args.api != Dialect::OpenaiChat {
         bail!("--api {}: the simulated server speaks {} only", args.api, Dialect::OpenaiChat);
     }
+    let distinct: BTreeSet<_> = args.concurrency.iter().collect();
+    if distinct.len() < args.concurrency.len() {
+        bail!("--concurrency names a number twice; a cell is measured once in a run");
+    }
+    let asked = Asked::read(args)?;
     let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let simulated =
         args.simulate.then(|| spawn_thread(SimConfig::default(), any_port)).transpose()?;
@@ -197,12 +204,12 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let cells: Vec<Cell> = args
         .concurrency
         .iter()
-        .map(|&concurrency| plan(args, &server, concurrency))
+        .map(|&concurrency| plan(args, &asked, &server, concurrency))
         .collect::<Result<_, _>>()?;
     if args.dry_run {
         return dry_run(&server.endpoint, &cells);
     }
-    let stop = stop_on_signal()?;
+    let stop = stop_on_signal(SAVING)?;
     let mut exit = Exit::Done;
     let mut measured = Vec::new();
     for cell in &cells {

@@ -61,7 +61,7 @@ pub(crate) struct SimArgs {
 
 /// Serves until it is stopped.
 pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
-    let mut stop = stop_on_signal()?;
+    let mut stop = stop_on_signal("stopping")?;
     let config = SimConfig {
         answer_tokens: args.answer_tokens,
         close_after_stream: args.close_after_stream,

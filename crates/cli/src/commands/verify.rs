@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use streamgauge_client::{RunDir, read_file};
@@ -81,7 +82,9 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
     }
     let text = match args.format {
         Format::Json => serde_json::to_string_pretty(&reports)?,
-        Format::Markdown | Format::Table => reports.iter().map(shown).collect(),
+        Format::Markdown | Format::Table => {
+            console::printable(&reports.iter().map(shown).collect::<String>())
+        }
     };
     console::result(&text)?;
     Ok(exit)
@@ -92,6 +95,9 @@ fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
         return check_document(path, &read_file(path)?, explain);
     }
     let dir = RunDir::at(path);
+    if !dir.record().exists() {
+        bail!("{}", without_record(&dir));
+    }
     let written = read_file(&dir.record())?;
     let mut report = check_document(&dir.record(), &written, explain)?;
     report.rules += 1;
@@ -104,6 +110,15 @@ fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
         });
     }
     Ok(report)
+}
+
+fn without_record(dir: &RunDir) -> String {
+    let path = dir.path().display();
+    if dir.journal().exists() {
+        format!("{path} has no record yet; `streamgauge record {path}` builds it")
+    } else {
+        format!("{path} is no run directory; name run directories or files")
+    }
 }
 
 fn check_document(path: &Path, bytes: &[u8], explain: bool) -> anyhow::Result<Report> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::Value;
-use streamgauge_sim::{FaultKind, FaultRule, SimConfig};
+use streamgauge_sim::{FaultKind, FaultRule, RawServer, RawStep, SimConfig};
 
 use crate::process::{measure, only_run, quick, run, server};
 
@@ -206,6 +206,62 @@ fn a_dataset_is_read_and_its_faults_are_named() {
     assert!(refused.stderr.contains("8 requests are more than its 1 lines"), "{}", refused.stderr);
     let finished = measure(&url, &runs, &["--dataset", dataset, "--nonce"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+}
+
+#[test]
+fn runs_of_the_same_plan_and_second_do_not_meet() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    let codes = std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..3).map(|_| scope.spawn(|| measure(&url, folder.path(), &[]).code)).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(codes, [Some(0); 3]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_run_whose_journal_was_changed_is_not_compared() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    measure(&url, folder.path(), &[]);
+    let dir = only_run(folder.path());
+    let journal = dir.join("observations.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replacen("\"connect_us\":", "\"connect_us\":1", 1)).unwrap();
+    let path = dir.to_str().unwrap();
+    let finished = run(["compare", path, path]);
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("does not verify"), "{}", finished.stderr);
+}
+
+#[test]
+fn what_a_server_echoes_of_a_key_is_taken_out() {
+    const KEY: &str = "canary0123456789key";
+    let event = format!(
+        r#"{{"model":"{KEY}","choices":[{{"delta":{{"content":"Hi"}},"finish_reason":"{KEY}"}}],"timings":{{"{KEY}":1}}}}"#
+    );
+    let body = format!(
+        "data: {event}\n\ndata: {{\"error\":{{\"code\":\"{KEY}\",\"message\":\"{KEY}\"}}}}\n\n"
+    );
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n{body}");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let steps = vec![RawStep::Write(answer.into_bytes()), RawStep::Close];
+    let server = runtime.block_on(RawServer::start(steps)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let output = crate::process::streamgauge()
+        .args(["run", "--model", "m", "--requests", "1", "--out", folder.path().to_str().unwrap()])
+        .args(["--base-url", &format!("http://{}", server.addr())])
+        .env("OPENAI_API_KEY", KEY)
+        .output()
+        .unwrap();
+    let mut written = [output.stdout, output.stderr].concat();
+    for entry in fs::read_dir(only_run(folder.path())).unwrap() {
+        written.extend(fs::read(entry.unwrap().path()).unwrap());
+    }
+    let written = String::from_utf8(written).unwrap();
+    assert!(written.contains("[redacted]") && !written.contains("canary"), "{written}");
 }
 
 #[test]
