@@ -12,26 +12,63 @@ const EVENT: &str = "data: {\"id\":\"chatcmpl-5b0c2f9d1e7a4c38b6d0a1f2e3c4d5b6\"
 /// Bytes of a hostile stream.
 const FED: usize = 2 * 1024 * 1024;
 
+/// One event of each other dialect, as its servers send it.
+const OTHER_EVENTS: [(Dialect, &str); 7] = [
+    (
+        Dialect::AnthropicMessages,
+        "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" to\\nken\"}}\n\n",
+    ),
+    (
+        Dialect::OllamaChat,
+        "{\"model\":\"m\",\"created_at\":\"2026-03-04T05:06:07Z\",\"message\":{\"role\":\"assistant\",\"content\":\" to\\nken\"},\"done\":false}\n",
+    ),
+    (
+        Dialect::OllamaGenerate,
+        "{\"model\":\"m\",\"created_at\":\"2026-03-04T05:06:07Z\",\"response\":\" to\\nken\",\"done\":false}\r\n",
+    ),
+    (
+        Dialect::OpenaiCompletions,
+        "data: {\"object\":\"text_completion\",\"choices\":[{\"text\":\" to\\nken\",\"index\":0,\"logprobs\":null,\"finish_reason\":null}],\"model\":\"m\",\"usage\":null}\n\n",
+    ),
+    (
+        Dialect::OpenaiResponses,
+        "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":9,\"output_index\":0,\"delta\":\" to\\nken\",\"logprobs\":[]}\n\n",
+    ),
+    (
+        Dialect::SglangGenerate,
+        "data: {\"text\":\" to\\nken\",\"meta_info\":{\"id\":\"a\",\"finish_reason\":null,\"prompt_tokens\":9,\"completion_tokens\":3}}\n\n",
+    ),
+    (
+        Dialect::TgiGenerate,
+        "data:{\"index\":1,\"token\":{\"id\":41,\"text\":\" to\\nken\",\"logprob\":-0.25,\"special\":false},\"generated_text\":null,\"details\":null}\n\n",
+    ),
+];
+
 #[test]
 fn no_event_allocates() {
     const EVENTS: u64 = 10_000;
-    for read_bytes in [EVENT.len(), 100, 1000] {
-        for keep_texts in [true, false] {
-            let mut config = ObserverConfig::new(Dialect::OpenaiChat);
-            config.keep_texts = keep_texts;
-            let mut observer = Observer::new(config);
-            let body = EVENT.repeat(100);
-            let mut feed = |times: u64| {
-                for _ in 0..times / 100 {
-                    for read in body.as_bytes().chunks(read_bytes) {
-                        observer.feed(read, Duration::ZERO);
+    for (dialect, event) in [(Dialect::OpenaiChat, EVENT)].into_iter().chain(OTHER_EVENTS) {
+        for read_bytes in [event.len(), 100, 1000] {
+            for keep_texts in [true, false] {
+                let mut config = ObserverConfig::new(dialect);
+                config.keep_texts = keep_texts;
+                let mut observer = Observer::new(config);
+                let body = event.repeat(100);
+                let mut feed = |times: u64| {
+                    for _ in 0..times / 100 {
+                        for read in body.as_bytes().chunks(read_bytes) {
+                            observer.feed(read, Duration::ZERO);
+                        }
                     }
-                }
-            };
-            feed(1000);
-            let counted = measure(|| feed(EVENTS));
-            // Arrivals and texts grow by doubling: a few times in all, whatever the number.
-            assert!(counted.count_total <= 24, "{read_bytes} {keep_texts}: {counted:?}");
+                };
+                feed(1000);
+                let counted = measure(|| feed(EVENTS));
+                // Arrivals and texts grow by doubling: a few times in all, whatever the number.
+                assert!(
+                    counted.count_total <= 24,
+                    "{dialect} {read_bytes} {keep_texts}: {counted:?}"
+                );
+            }
         }
     }
 }
