@@ -215,56 +215,56 @@ impl Serializer for TreeSerializer {
     }
 }
 
-impl ser::SerializeSeq for ListBuilder {
-    type Ok = Json;
-    type Error = CanonicalError;
+/// serde has one trait for each kind of list; all of them do the same here.
+macro_rules! lists {
+    ($($kind:ident: $item:ident,)+) => {
+        $(impl ser::$kind for ListBuilder {
+            type Ok = Json;
+            type Error = CanonicalError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, v: &T) -> Result<(), CanonicalError> {
-        self.push(v)
-    }
+            fn $item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), CanonicalError> {
+                self.push(value)
+            }
 
-    fn end(self) -> Result<Json, CanonicalError> {
-        Ok(self.finish())
-    }
+            fn end(self) -> Result<Json, CanonicalError> {
+                Ok(self.finish())
+            }
+        })+
+    };
 }
 
-impl ser::SerializeTuple for ListBuilder {
-    type Ok = Json;
-    type Error = CanonicalError;
+/// And one for each kind of object with known members.
+macro_rules! objects {
+    ($($kind:ident,)+) => {
+        $(impl ser::$kind for ObjectBuilder {
+            type Ok = Json;
+            type Error = CanonicalError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, v: &T) -> Result<(), CanonicalError> {
-        self.push(v)
-    }
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> Result<(), CanonicalError> {
+                self.push(key, value)
+            }
 
-    fn end(self) -> Result<Json, CanonicalError> {
-        Ok(self.finish())
-    }
+            fn end(self) -> Result<Json, CanonicalError> {
+                Ok(self.finish())
+            }
+        })+
+    };
 }
 
-impl ser::SerializeTupleStruct for ListBuilder {
-    type Ok = Json;
-    type Error = CanonicalError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, v: &T) -> Result<(), CanonicalError> {
-        self.push(v)
-    }
-
-    fn end(self) -> Result<Json, CanonicalError> {
-        Ok(self.finish())
-    }
+lists! {
+    SerializeSeq: serialize_element,
+    SerializeTuple: serialize_element,
+    SerializeTupleStruct: serialize_field,
+    SerializeTupleVariant: serialize_field,
 }
 
-impl ser::SerializeTupleVariant for ListBuilder {
-    type Ok = Json;
-    type Error = CanonicalError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, v: &T) -> Result<(), CanonicalError> {
-        self.push(v)
-    }
-
-    fn end(self) -> Result<Json, CanonicalError> {
-        Ok(self.finish())
-    }
+objects! {
+    SerializeStruct,
+    SerializeStructVariant,
 }
 
 impl ser::SerializeMap for ObjectBuilder {
@@ -284,40 +284,6 @@ impl ser::SerializeMap for ObjectBuilder {
     fn serialize_value<T: Serialize + ?Sized>(&mut self, v: &T) -> Result<(), CanonicalError> {
         let key = self.key.take().ok_or(CanonicalError::KeyNotText)?;
         self.push(&key, v)
-    }
-
-    fn end(self) -> Result<Json, CanonicalError> {
-        Ok(self.finish())
-    }
-}
-
-impl ser::SerializeStruct for ObjectBuilder {
-    type Ok = Json;
-    type Error = CanonicalError;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), CanonicalError> {
-        self.push(key, value)
-    }
-
-    fn end(self) -> Result<Json, CanonicalError> {
-        Ok(self.finish())
-    }
-}
-
-impl ser::SerializeStructVariant for ObjectBuilder {
-    type Ok = Json;
-    type Error = CanonicalError;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), CanonicalError> {
-        self.push(key, value)
     }
 
     fn end(self) -> Result<Json, CanonicalError> {

@@ -108,6 +108,29 @@ pub struct Deployment {
     pub weights_verified: Option<bool>,
 }
 
+impl Deployment {
+    /// A deployment of which nothing else is known.
+    #[must_use]
+    pub fn named(id: Identifier, model: PublicText, profile: PublicText) -> Self {
+        Self {
+            id,
+            model,
+            profile,
+            concurrency: None,
+            context_limit: None,
+            hardware: None,
+            node_count: None,
+            quantization: None,
+            revision: None,
+            runtime: None,
+            runtime_version: None,
+            source_url: None,
+            variant: None,
+            weights_verified: None,
+        }
+    }
+}
+
 /// A file that the record was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
