@@ -18,7 +18,7 @@ use streamgauge_schema::Dialect;
 
 use crate::failure::FailureMembers;
 use crate::framing::Framing;
-use crate::json::{Members, Value};
+use crate::json::{Cursor, Value, walk_object};
 use crate::tally::Tally;
 
 /// Whether a JSON object is one of many or the whole answer.
@@ -52,6 +52,17 @@ pub(crate) trait Rules: Debug + Send {
 
     /// The members of an event that matter.
     type Members<'a>: Default;
+
+    /// Passes over the value of a member, and may look into it on the way, so that it need not be
+    /// read again. False if it is not valid.
+    fn pass<'a>(
+        _: &mut Self::Members<'a>,
+        _key: &str,
+        value: &mut Cursor<'a>,
+        _: Shape<'_>,
+    ) -> bool {
+        value.pass()
+    }
 
     /// Collects one member.
     fn collect<'a>(members: &mut Self::Members<'a>, key: &str, value: Value<'a>);
@@ -100,24 +111,27 @@ impl<R: Rules> Reader for R {
     }
 
     fn recognises(&self, text: &str, shape: Shape<'_>) -> bool {
-        let mut members = Members::of(text);
         let mut collected = R::Members::default();
-        for (key, value) in members.by_ref() {
+        let is_object = walk_object(text, |key, cursor| {
+            let Some(value) = cursor.value() else { return false };
             R::collect(&mut collected, &key.decode(), value);
-        }
-        members.is_whole() && R::recognises(&collected, shape)
+            true
+        });
+        is_object && R::recognises(&collected, shape)
     }
 
     fn read_text(&mut self, text: &str, shape: Shape<'_>, tally: &mut Tally) -> Verdict {
         let mut failure = FailureMembers::default();
         let mut collected = R::Members::default();
-        let mut members = Members::of(text);
-        for (key, value) in members.by_ref() {
+        let is_object = walk_object(text, |key, cursor| {
             let key = key.decode();
+            let pass = |cursor: &mut _| R::pass(&mut collected, &key, cursor, shape);
+            let Some(value) = cursor.value_by(pass) else { return false };
             failure.take(&key, value);
             R::collect(&mut collected, &key, value);
-        }
-        if !members.is_whole() {
+            true
+        });
+        if !is_object {
             return Verdict::NotAnObject;
         }
         if failure.report_failure() {

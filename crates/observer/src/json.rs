@@ -10,7 +10,8 @@
 mod cursor;
 mod text;
 
-use cursor::{Cursor, State};
+pub(crate) use cursor::Cursor;
+use cursor::State;
 pub(crate) use text::Text;
 
 /// One valid JSON value, as the text that it is written in.
@@ -36,8 +37,7 @@ impl<'a> Value<'a> {
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut cursor = Cursor::strict(text);
         cursor.skip_separators();
-        let value = cursor.value(0)?;
-        cursor.is_at_end().then_some(Self(value))
+        cursor.value().filter(|_| cursor.is_at_end())
     }
 
     /// The members, if this is an object; otherwise none.
@@ -59,23 +59,9 @@ impl<'a> Value<'a> {
         Elements { cursor, state }
     }
 
-    /// Hands out the place and the members of every element that is an object, if this is a list.
-    /// Faster than to find the end of each element before its members are read.
-    pub(crate) fn objects(self, mut each: impl FnMut(u64, &mut Members<'a>)) {
-        let Elements { mut cursor, mut state } = self.elements();
-        for place in 0.. {
-            if !cursor.next_item(&mut state, b']') {
-                return;
-            }
-            if cursor.take(b'{') {
-                let mut members = Members { cursor, state: State::First };
-                each(place, &mut members);
-                members.by_ref().for_each(drop);
-                cursor = members.cursor;
-            } else {
-                cursor.pass_value();
-            }
-        }
+    /// Goes over the value and what is in it.
+    pub(crate) fn cursor(self) -> Cursor<'a> {
+        Cursor::trusting(self.0)
     }
 
     /// The content, if this is a string.
@@ -124,51 +110,32 @@ impl<'a> Value<'a> {
     pub(crate) fn as_written(self) -> &'a str {
         self.0
     }
-
-    fn cursor(self) -> Cursor<'a> {
-        Cursor::trusting(self.0)
-    }
 }
 
-impl<'a> Members<'a> {
-    /// The members of a text that should be one JSON object; read [`Self::is_whole`] after the
-    /// last one.
-    pub(crate) fn of(text: &'a str) -> Self {
-        let mut cursor = Cursor::strict(text);
-        cursor.skip_separators();
-        let state = if cursor.take(b'{') { State::First } else { State::Broken };
-        Self { cursor, state }
-    }
-
-    /// Whether the text was one valid object and nothing else. False before the last member.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.state == State::Closed && self.cursor.is_at_end()
-    }
-
-    #[inline]
-    fn step(&mut self) -> Option<(Text<'a>, Value<'a>)> {
-        let cursor = &mut self.cursor;
-        if !cursor.next_item(&mut self.state, b'}') {
-            return None;
-        }
-        let key = cursor.text()?;
-        if !cursor.colon() {
-            return None;
-        }
-        Some((key, Value(cursor.value(1)?)))
-    }
+/// Walks over a text that should be one JSON object. Hands out the name of each member; `each` has
+/// to pass over the value. Says whether the text was one valid object and nothing else: before that
+/// nothing of it is certain.
+#[inline]
+pub(crate) fn walk_object<'a>(
+    text: &'a str,
+    each: impl FnMut(Text<'a>, &mut Cursor<'a>) -> bool,
+) -> bool {
+    let mut cursor = Cursor::strict(text);
+    cursor.skip_separators();
+    cursor.is_at_object() && cursor.walk_members(each) && cursor.is_at_end()
 }
 
 impl<'a> Iterator for Members<'a> {
     type Item = (Text<'a>, Value<'a>);
 
-    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let member = self.step();
-        if member.is_none() && self.state != State::Closed {
-            self.state = State::Broken;
+        let cursor = &mut self.cursor;
+        if !cursor.next_item(&mut self.state, b'}') {
+            return None;
         }
-        member
+        let key = cursor.text()?;
+        cursor.colon();
+        Some((key, cursor.value()?))
     }
 }
 
@@ -177,7 +144,7 @@ impl<'a> Iterator for Elements<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let more = self.cursor.next_item(&mut self.state, b']');
-        more.then(|| self.cursor.value(1)).flatten().map(Value)
+        more.then(|| self.cursor.value()).flatten()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::count::count;
 use crate::dialect::Shape;
-use crate::json::{Members, Text, Value};
+use crate::json::{Cursor, Text, Value};
 use crate::tally::Tally;
 use crate::usage::{Report, Reported, Scope};
 
@@ -20,6 +20,10 @@ pub(super) enum Place {
 #[derive(Debug, Default)]
 pub(crate) struct Chunk<'a> {
     choices: Option<Value<'a>>,
+    /// Objects among the choices.
+    objects: u64,
+    /// The first of them, which is mostly the only one.
+    first: Choice<'a>,
     model: Option<Value<'a>>,
     object: Option<Value<'a>>,
     timings: Option<Value<'a>>,
@@ -30,13 +34,13 @@ pub(crate) struct Chunk<'a> {
 #[derive(Debug, Default)]
 struct Choice<'a> {
     index: u64,
-    delta: Option<Value<'a>>,
+    delta: Delta<'a>,
     finish_reason: Option<Text<'a>>,
     text: Option<Value<'a>>,
     usage: Option<Value<'a>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Delta<'a> {
     content: Option<Value<'a>>,
     function_call: Option<Value<'a>>,
@@ -49,6 +53,20 @@ struct Delta<'a> {
 }
 
 impl<'a> Chunk<'a> {
+    /// Passes over the value of a member, and collects the first choice on the way.
+    pub(super) fn pass(&mut self, key: &str, value: &mut Cursor<'a>, shape: Shape<'_>) -> bool {
+        if key != "choices" {
+            return value.pass();
+        }
+        self.objects = 0;
+        walk_choices(value, shape, |choice| {
+            if self.objects == 0 {
+                self.first = choice;
+            }
+            self.objects += 1;
+        })
+    }
+
     pub(super) fn collect(&mut self, key: &str, value: Value<'a>) {
         let member = match key {
             "choices" => &mut self.choices,
@@ -94,18 +112,22 @@ impl<'a> Chunk<'a> {
             .flatten()
             .map(usage_report)
             .find(Report::says_anything);
-        if let Some(choices) = self.choices {
-            choices.objects(|position, members| {
-                let choice = Choice::of(members, position, shape);
-                choice.read(place, tally);
-                scope = match choice.finish_reason {
-                    Some(_) => Scope::Choice,
-                    None if scope == Scope::Choice => Scope::Choice,
-                    None => Scope::Running,
-                };
-                report =
-                    report.or_else(|| choice.usage.map(usage_report).filter(Report::says_anything));
-            });
+        let mut read = |choice: &Choice<'_>| {
+            choice.read(place, tally);
+            scope = match choice.finish_reason {
+                Some(_) => Scope::Choice,
+                None if scope == Scope::Choice => Scope::Choice,
+                None => Scope::Running,
+            };
+            report =
+                report.or_else(|| choice.usage.map(usage_report).filter(Report::says_anything));
+        };
+        match (self.objects, self.choices) {
+            (2.., Some(choices)) => {
+                walk_choices(&mut choices.cursor(), shape, |choice| read(&choice));
+            }
+            (1, _) => read(&self.first),
+            _ => {}
         }
         if let Some(report) = report {
             tally.usage(&report, scope);
@@ -113,30 +135,55 @@ impl<'a> Chunk<'a> {
     }
 }
 
+/// Passes over a list of choices and hands out those that are objects.
+fn walk_choices<'a>(
+    choices: &mut Cursor<'a>,
+    shape: Shape<'_>,
+    mut each: impl FnMut(Choice<'a>),
+) -> bool {
+    choices.walk_elements(|position, element| {
+        if !element.is_at_object() {
+            return element.pass();
+        }
+        let mut choice = Choice { index: position, ..Choice::default() };
+        let passed = choice.walk(element, shape);
+        each(choice);
+        passed
+    })
+}
+
 impl<'a> Choice<'a> {
-    fn of(members: &mut Members<'a>, position: u64, shape: Shape<'_>) -> Self {
+    /// Passes over a choice and collects its members.
+    fn walk(&mut self, cursor: &mut Cursor<'a>, shape: Shape<'_>) -> bool {
         let delta_name = match shape {
             Shape::Event(_) => "delta",
             Shape::Whole => "message",
         };
-        let mut choice = Self { index: position, ..Self::default() };
-        for (key, value) in members {
-            match &*key.decode() {
-                "index" => choice.index = value.number().and_then(count).unwrap_or(position),
-                "finish_reason" => choice.finish_reason = value.some_text(),
-                "text" => choice.text = Some(value),
-                "usage" => choice.usage = Some(value),
-                key if key == delta_name => choice.delta = Some(value),
+        let position = self.index;
+        cursor.walk_members(|key, cursor| {
+            let key = key.decode();
+            if key == delta_name {
+                self.delta = Delta::default();
+                return self.delta.walk(cursor);
+            }
+            let Some(value) = cursor.value() else { return false };
+            match &*key {
+                "index" => self.index = value.number().and_then(count).unwrap_or(position),
+                "finish_reason" => {
+                    self.finish_reason =
+                        value.some_text().filter(|reason| reason.decode() != "null");
+                }
+                "text" => self.text = Some(value),
+                "usage" => self.usage = Some(value),
                 _ => {}
             }
-        }
-        choice.finish_reason = choice.finish_reason.filter(|reason| reason.decode() != "null");
-        choice
+            true
+        })
     }
 
     fn read(&self, place: Place, tally: &mut Tally) {
         tally.choice(self.index);
-        let mut delta = self.delta.map(Delta::of).unwrap_or_default();
+        let mut delta = self.delta;
         if place == Place::Choice {
             delta.content = self.text;
         }
@@ -148,23 +195,24 @@ impl<'a> Choice<'a> {
 }
 
 impl<'a> Delta<'a> {
-    fn of(value: Value<'a>) -> Self {
-        let mut delta = Self::default();
-        for (key, value) in value.members() {
+    /// Passes over a delta and collects its members.
+    fn walk(&mut self, cursor: &mut Cursor<'a>) -> bool {
+        cursor.walk_members(|key, cursor| {
+            let Some(value) = cursor.value() else { return false };
             let member = match &*key.decode() {
-                "content" => &mut delta.content,
-                "function_call" => &mut delta.function_call,
-                "reasoning" => &mut delta.reasoning,
-                "reasoning_content" => &mut delta.reasoning_content,
-                "reasoning_details" => &mut delta.reasoning_details,
-                "refusal" => &mut delta.refusal,
-                "thinking_blocks" => &mut delta.thinking_blocks,
-                "tool_calls" => &mut delta.tool_calls,
-                _ => continue,
+                "content" => &mut self.content,
+                "function_call" => &mut self.function_call,
+                "reasoning" => &mut self.reasoning,
+                "reasoning_content" => &mut self.reasoning_content,
+                "reasoning_details" => &mut self.reasoning_details,
+                "refusal" => &mut self.refusal,
+                "thinking_blocks" => &mut self.thinking_blocks,
+                "tool_calls" => &mut self.tool_calls,
+                _ => return true,
             };
             *member = Some(value);
-        }
-        delta
+            true
+        })
     }
 
     fn read(&self, index: u64, tally: &mut Tally) {

@@ -2,7 +2,7 @@
 
 use crate::dialect::openai::{Chunk, Place};
 use crate::dialect::{Rules, Shape};
-use crate::json::Value;
+use crate::json::{Cursor, Value};
 use crate::tally::Tally;
 
 /// The rules of `/v1/completions`.
@@ -11,6 +11,15 @@ pub(crate) struct OpenaiCompletions;
 
 impl Rules for OpenaiCompletions {
     type Members<'a> = Chunk<'a>;
+
+    fn pass<'a>(
+        chunk: &mut Chunk<'a>,
+        key: &str,
+        value: &mut Cursor<'a>,
+        shape: Shape<'_>,
+    ) -> bool {
+        chunk.pass(key, value, shape)
+    }
 
     fn collect<'a>(chunk: &mut Chunk<'a>, key: &str, value: Value<'a>) {
         chunk.collect(key, value);

@@ -1,6 +1,6 @@
 //! The borders of JSON: where a value, a string or a member begins and ends.
 
-use crate::json::Text;
+use crate::json::{Text, Value};
 
 /// Deepest nesting that is read.
 const MAX_DEPTH: u32 = 128;
@@ -8,11 +8,13 @@ const MAX_DEPTH: u32 = 128;
 /// A place in a text. Every method that reads takes what it read, or answers `None` or false where
 /// the text is not what it should be.
 #[derive(Debug)]
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     /// The text was read strictly before.
     trusted: bool,
+    /// Objects and lists that are open.
+    depth: u32,
 }
 
 /// How far the items of an object or list have been read.
@@ -21,18 +23,17 @@ pub(super) enum State {
     First,
     Later,
     Closed,
-    Broken,
 }
 
 impl<'a> Cursor<'a> {
     /// At the beginning of a text that may be anything.
     pub(super) fn strict(text: &'a str) -> Self {
-        Self { text, at: 0, trusted: false }
+        Self { text, at: 0, trusted: false, depth: 0 }
     }
 
     /// At the beginning of a text that is known to be valid.
     pub(super) fn trusting(text: &'a str) -> Self {
-        Self { text, at: 0, trusted: true }
+        Self { text, at: 0, trusted: true, depth: 0 }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -89,12 +90,74 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// The text of the next value.
+    /// Whether the next value is an object.
+    pub(crate) fn is_at_object(&self) -> bool {
+        self.peek() == Some(b'{')
+    }
+
+    /// The next value.
     #[inline]
-    pub(super) fn value(&mut self, depth: u32) -> Option<&'a str> {
+    pub(crate) fn value(&mut self) -> Option<Value<'a>> {
+        self.value_by(Self::pass)
+    }
+
+    /// The next value, over which `pass` passes.
+    #[inline]
+    pub(crate) fn value_by(&mut self, pass: impl FnOnce(&mut Self) -> bool) -> Option<Value<'a>> {
         let start = self.at;
-        let found = if self.trusted { self.pass_value() } else { self.skip_value(depth) };
-        found.then(|| &self.text[start..self.at])
+        pass(self).then(|| Value(&self.text[start..self.at]))
+    }
+
+    /// Passes over the next value. If it is an object, hands out the name of each of its members;
+    /// `each` has to pass over the value.
+    #[inline]
+    pub(crate) fn walk_members(
+        &mut self,
+        mut each: impl FnMut(Text<'a>, &mut Self) -> bool,
+    ) -> bool {
+        if !self.is_at_object() {
+            return self.pass();
+        }
+        let mut state = State::First;
+        if !self.open() {
+            return false;
+        }
+        while self.next_item(&mut state, b'}') {
+            let Some(key) = self.text() else { return false };
+            if !self.colon() || !each(key, self) {
+                return false;
+            }
+        }
+        self.depth -= 1;
+        state == State::Closed
+    }
+
+    /// Passes over the next value. If it is a list, hands out the place of each of its elements;
+    /// `each` has to pass over the element.
+    #[inline]
+    pub(crate) fn walk_elements(&mut self, mut each: impl FnMut(u64, &mut Self) -> bool) -> bool {
+        if self.peek() != Some(b'[') {
+            return self.pass();
+        }
+        let mut state = State::First;
+        if !self.open() {
+            return false;
+        }
+        let mut place = 0;
+        while self.next_item(&mut state, b']') {
+            if !each(place, self) {
+                return false;
+            }
+            place += 1;
+        }
+        self.depth -= 1;
+        state == State::Closed
+    }
+
+    /// Passes over the next value.
+    #[inline]
+    pub(crate) fn pass(&mut self) -> bool {
+        if self.trusted { self.pass_trusted() } else { self.pass_strictly() }
     }
 
     /// The next value, which must be a string.
@@ -106,7 +169,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over a value of a text that is known to be valid.
-    pub(super) fn pass_value(&mut self) -> bool {
+    fn pass_trusted(&mut self) -> bool {
         let mut open = 0_u32;
         while let Some(byte) = self.peek() {
             match byte {
@@ -134,11 +197,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over a value, and makes sure that it is one.
-    fn skip_value(&mut self, depth: u32) -> bool {
+    fn pass_strictly(&mut self) -> bool {
         match self.peek() {
             Some(b'"') => self.string().is_some(),
-            Some(b'{') => self.object(depth + 1),
-            Some(b'[') => self.list(depth + 1),
+            Some(b'{') => self.walk_members(|_, value| value.pass_strictly()),
+            Some(b'[') => self.walk_elements(|_, value| value.pass_strictly()),
             Some(b't') => self.word("true"),
             Some(b'f') => self.word("false"),
             Some(b'n') => self.word("null"),
@@ -146,32 +209,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn object(&mut self, depth: u32) -> bool {
-        let mut state = State::First;
+    /// Takes the first byte of an object or list. False if it is nested too deep.
+    fn open(&mut self) -> bool {
         self.at += 1;
-        if depth > MAX_DEPTH {
-            return false;
-        }
-        while self.next_item(&mut state, b'}') {
-            if self.string().is_none() || !self.colon() || !self.skip_value(depth) {
-                return false;
-            }
-        }
-        state == State::Closed
-    }
-
-    fn list(&mut self, depth: u32) -> bool {
-        let mut state = State::First;
-        self.at += 1;
-        if depth > MAX_DEPTH {
-            return false;
-        }
-        while self.next_item(&mut state, b']') {
-            if !self.skip_value(depth) {
-                return false;
-            }
-        }
-        state == State::Closed
+        self.depth += 1;
+        self.depth <= MAX_DEPTH
     }
 
     fn word(&mut self, word: &str) -> bool {
@@ -243,24 +285,46 @@ impl<'a> Cursor<'a> {
 /// How many bytes come before a quotation mark, a backslash or a control character.
 #[inline]
 fn plain_length(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH_BITS: u64 = ONES << 7;
+    /// Strings that are longer are searched by blocks.
+    const SHORT: usize = 32;
     let mut length = 0;
     while let Some(word) = bytes[length..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        // In each of these the lowest high bit that is set marks the first such byte.
-        let equal = |byte: u8| {
-            let difference = word ^ (ONES * u64::from(byte));
-            difference.wrapping_sub(ONES) & !difference
-        };
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let found = (equal(b'"') | equal(b'\\') | control) & HIGH_BITS;
+        let found = special_bytes(*word);
         if found != 0 {
             return length + found.trailing_zeros() as usize / 8;
         }
         length += 8;
+        if length == SHORT {
+            length += plain_blocks(&bytes[SHORT..]);
+        }
     }
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
     let rest = &bytes[length..];
-    length + rest.iter().position(is_special).unwrap_or(rest.len())
+    length + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
+}
+
+/// A number whose lowest set bit is in the first special byte; 0 if there is none.
+#[inline]
+fn special_bytes(bytes: [u8; 8]) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    let word = u64::from_le_bytes(bytes);
+    // In each of these the lowest high bit that is set marks the first such byte.
+    let equal = |byte: u8| {
+        let difference = word ^ (ONES * u64::from(byte));
+        difference.wrapping_sub(ONES) & !difference
+    };
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (equal(b'"') | equal(b'\\') | control) & HIGH_BITS
+}
+
+/// How many bytes come in whole blocks without any special byte. One block takes a few vector
+/// instructions.
+fn plain_blocks(bytes: &[u8]) -> usize {
+    const BLOCK: usize = 64;
+    let is_plain = |block: &&[u8]| !block.iter().fold(false, |any, byte| any | is_special(*byte));
+    bytes.chunks_exact(BLOCK).take_while(is_plain).count() * BLOCK
+}
+
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..0x20)
 }

@@ -35,16 +35,35 @@ fn of_a_doubled_key_the_last_counts() {
 }
 
 #[test]
-fn objects_of_a_list_are_read_in_place() {
-    let list = r#" [ {"a":1,"b":{"c":[2]}}, 3, null , [{"d":4}], {}, {"e":"}"} ] "#;
-    let mut found = Vec::new();
-    Value::parse(list).unwrap().objects(|place, members| {
-        let first = members.next().map(|(key, _)| key.decode().into_owned());
-        found.push((place, first));
-    });
-    let expected = [(0, Some("a")), (4, None), (5, Some("e"))];
-    assert_eq!(found, expected.map(|(place, key)| (place, key.map(str::to_owned))));
-    Value::parse(r#"{"a":{}}"#).unwrap().objects(|place, _| panic!("element {place}"));
+fn values_are_walked_over_in_place() {
+    let list = r#"[ {"a":1,"b":{"c":[2]}}, 3, null , [{"d":4}], {}, {"e":"}","f":[]} ]"#;
+    let mut found = String::new();
+    for mut cursor in [Cursor::strict(list), Value::parse(list).unwrap().cursor()] {
+        found.clear();
+        let passed = cursor.walk_elements(|place, element| {
+            found += &format!("{place}:");
+            element.walk_members(|key, value| {
+                found += &key.decode();
+                value.pass()
+            })
+        });
+        assert!(passed && cursor.is_at_end());
+        assert_eq!(found, "0:ab1:2:3:4:5:ef");
+    }
+    let mut object = Cursor::strict(r#"{"a":{}} "#);
+    assert!(object.walk_elements(|place, _| panic!("element {place}")) && object.is_at_end());
+    assert!(!Cursor::strict("[1 2]").walk_elements(|_, element| element.pass()));
+    assert!(!Cursor::strict("[1").walk_elements(|_, element| element.pass()));
+}
+
+#[test]
+fn long_strings_end_where_they_end() {
+    for length in 0..200 {
+        for special in ["\"", "\\n\"", "\u{1f}\"", "\u{7f}\u{20}é\"", ""] {
+            let text = format!("\"{}{special}", "é~".repeat(length));
+            check_against_serde(&text);
+        }
+    }
 }
 
 #[test]
@@ -77,9 +96,7 @@ fn nothing_is_told_from_something() {
 }
 
 fn is_object(text: &str) -> bool {
-    let mut members = Members::of(text);
-    members.by_ref().for_each(drop);
-    members.is_whole()
+    walk_object(text, |_, value| value.pass())
 }
 
 fn check_against_serde(text: &str) {
