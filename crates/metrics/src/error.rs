@@ -1,6 +1,6 @@
 //! What can go wrong when a record is made.
 
-use streamgauge_schema::{CanonicalError, Digest, TextFault};
+use streamgauge_schema::{CanonicalError, Digest, Load, Stage, TextFault};
 
 /// Plan and journal do not make a record.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -14,6 +14,16 @@ pub enum RecordError {
     CasesApart {
         /// Cases that the record declares.
         declared: u64,
+    },
+    /// A line of the journal says two things that cannot both be.
+    #[error("{stage} request {index} of the journal contradicts itself: {contradiction}")]
+    Contradiction {
+        /// Its stage.
+        stage: Stage,
+        /// Its place in its stage, from 0.
+        index: u64,
+        /// What contradicts what, with both values.
+        contradiction: String,
     },
     /// The journal's end announces another number of request lines.
     #[error("the journal holds {found} request lines, its trailer says {announced}")]
@@ -29,6 +39,14 @@ pub enum RecordError {
         /// The name.
         name: String,
     },
+    /// The journal's end says that every request has ended, and some have no line.
+    #[error("the journal's trailer says finished, {found} of {declared} requests have a line")]
+    NotFinished {
+        /// Requests that the plan holds, warm-up included.
+        declared: u64,
+        /// Request lines that are there.
+        found: u64,
+    },
     /// The journal was written for another plan.
     #[error("the journal belongs to the plan {journal}, this plan is {plan}")]
     PlanDiffers {
@@ -38,18 +56,33 @@ pub enum RecordError {
         journal: Digest,
     },
     /// Two lines stand for the same request.
-    #[error("request {index} has two lines in the journal")]
+    #[error("{stage} request {index} has two lines in the journal")]
     RepeatedRequest {
-        /// Its place among the measured requests, from 0.
+        /// Its stage.
+        stage: Stage,
+        /// Its place in its stage, from 0.
         index: u64,
     },
-    /// A line stands for a request that the plan does not hold.
-    #[error("the journal has request {index}, the plan holds {offered}, counted from 0")]
-    UndeclaredRequest {
-        /// Its place among the measured requests, from 0.
-        index: u64,
+    /// The plan holds more requests than a run may have.
+    #[error(
+        "the plan holds {requests} {stage} requests, a run has at most {} of a stage",
+        Load::MAX_REQUESTS
+    )]
+    TooManyRequests {
+        /// The stage.
+        stage: Stage,
         /// Requests that the plan holds.
-        offered: u64,
+        requests: u64,
+    },
+    /// A line stands for a request that the plan does not hold.
+    #[error("the journal has {stage} request {index}, the plan holds {declared}, counted from 0")]
+    UndeclaredRequest {
+        /// Its stage.
+        stage: Stage,
+        /// Its place in its stage, from 0.
+        index: u64,
+        /// Requests of that stage that the plan holds.
+        declared: u64,
     },
     /// A text that the record would hold may not be published.
     #[error("{text:?} cannot stand in a record")]

@@ -6,7 +6,7 @@ use streamgauge_schema::{
 };
 
 use crate::record::{RunInput, build_record};
-use crate::sample_run::{header, plan, refused, succeeded};
+use crate::sample_run::{ended, header, plan, refused, silent, succeeded};
 
 /// The record of requests that two clients sent.
 fn record(lines: &[RequestLine]) -> RunRecordV2 {
@@ -38,16 +38,6 @@ fn one(outputs_ms: &[u64], tokens: u64, change: fn(&mut Observation)) -> Vec<Req
 fn changed(mut line: RequestLine, change: fn(&mut Observation)) -> RequestLine {
     change(line.observation.as_mut().unwrap());
     line
-}
-
-/// A response that ended well after 30 s without any output, whatever it billed.
-fn silent(index: u64, billed: u64) -> RequestLine {
-    RequestLine {
-        completion: Completion::Failed,
-        failure: Some(Failure { class: FailureClass::NoOutput, message: "no output".into() }),
-        elapsed_us: 30_000_000,
-        ..succeeded(index, 0, &[], billed)
-    }
 }
 
 /// A metric with its value, its samples, and the requests without one.
@@ -101,7 +91,7 @@ fn figures() {
         ),
         (
             "sgl-project/sglang#12389, LMCache/LMCache#3220: tokens billed and none streamed",
-            vec![silent(0, 1_000)],
+            vec![silent(0, 0, 30_000, 1_000)],
             &[
                 ("ttft_p50_ms", None, 0, 0),
                 ("first_generated_median_ms", None, 0, 1),
@@ -113,7 +103,9 @@ fn figures() {
         (
             "modelscope/evalscope#1694: a missing time is no 0 among the percentiles",
             vec![
-                changed(succeeded(0, 0, &[100], 2), |seen| seen.first_content_us = None),
+                changed(succeeded(0, 0, &[100], 2), |seen| {
+                    (seen.first_reasoning_us, seen.first_content_us) = (Some(100_000), None);
+                }),
                 succeeded(1, 0, &[9_600], 2),
             ],
             &[("ttfc_p50_ms", Some(9_600.0), 1, 1)],
@@ -142,7 +134,7 @@ fn figures() {
         ),
         (
             "sgl-project/genai-bench#44: one chunk at 80 ms, usage at 120 ms",
-            vec![RequestLine { elapsed_us: 120_000, ..succeeded(0, 0, &[80], 1) }],
+            vec![ended(succeeded(0, 0, &[80], 1), 120_000)],
             &[
                 ("ttft_p50_ms", Some(80.0), 1, 0),
                 ("e2e_p50_ms", Some(120.0), 1, 0),
@@ -184,16 +176,20 @@ fn figures() {
             "vllm-project/vllm#37666: tokens of a response that broke off uncounted",
             around(RequestLine {
                 completion: Completion::Failed,
+                failure: Some(Failure {
+                    class: FailureClass::PrematureEof,
+                    message: "broke off".into(),
+                }),
                 ..changed(succeeded(1, 2_000, &[100, 200], 0), broke_off)
             }),
             &[("completion_throughput_tps", None, 0, 1), ("tpot_p50_ms", Some(900.0 / 39.0), 2, 0)],
         ),
         (
             "modelscope/evalscope#413: one body after 30 s instead of a stream",
-            vec![RequestLine {
-                elapsed_us: 30_000_000,
-                ..changed(succeeded(0, 0, &[], 60), |seen| seen.whole_body_output = true)
-            }],
+            vec![ended(
+                changed(succeeded(0, 0, &[], 60), |seen| seen.whole_body_output = true),
+                30_000_000,
+            )],
             &[
                 ("ttft_p50_ms", None, 0, 1),
                 ("e2e_p50_ms", Some(30_000.0), 1, 0),
@@ -233,7 +229,7 @@ fn every_failure_is_counted() {
 /// vllm-project/tpu-inference#3447: a dead engine at 5.9 requests a second stayed green.
 #[test]
 fn a_run_without_output_is_not_eligible() {
-    let record = record(&[silent(0, 0), silent(1, 0)]);
+    let record = record(&[silent(0, 0, 30_000, 0), silent(1, 0, 30_000, 0)]);
     assert_eq!((record.load.failed, record.load.performance_eligible), (2, false));
     assert_eq!(metric(&record, "request_throughput_per_s").value, Some(0.0));
 }
@@ -242,7 +238,7 @@ fn a_run_without_output_is_not_eligible() {
 #[test]
 fn the_steady_window_stands_beside_the_whole_run() {
     let mut lines: Vec<_> = (0..40).map(|n| succeeded(n, 50 * n, &[50, 100], 2)).collect();
-    lines[39].elapsed_us = 8_050_000;
+    lines[39] = ended(lines[39].clone(), 8_050_000);
     let windows = record(&lines).windows;
     let (whole, steady) = (windows.whole.unwrap(), windows.steady.unwrap());
     assert_eq!((whole.from_ms.value(), whole.to_ms.value()), (0.0, 10_000.0));

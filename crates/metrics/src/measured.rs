@@ -1,10 +1,7 @@
 //! The measured part of a run: what the schedule held, and the requests that were sent.
 
-use std::collections::BTreeSet;
-
 use streamgauge_schema::{Completion, Observation, RequestLine, Stage};
 
-use crate::error::RecordError;
 use crate::inflight::Span;
 
 /// The measured requests of a run. Warm-up is outside it.
@@ -17,22 +14,12 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    pub(crate) fn of(offered: u64, requests: &'a [RequestLine]) -> Result<Self, RecordError> {
-        let mut indexes = BTreeSet::new();
-        let mut sent = Vec::new();
-        for line in requests.iter().filter(|line| line.stage == Stage::Measured) {
-            if line.index >= offered {
-                return Err(RecordError::UndeclaredRequest { index: line.index, offered });
-            }
-            if !indexes.insert(line.index) {
-                return Err(RecordError::RepeatedRequest { index: line.index });
-            }
-            if line.completion != Completion::NotSent {
-                sent.push(line);
-            }
-        }
-        sent.sort_by_key(|line| line.index);
-        Ok(Self { offered, sent })
+    /// The lines are those of a journal that was checked.
+    pub(crate) fn of(offered: u64, requests: &'a [RequestLine]) -> Self {
+        let measured = requests.iter().filter(|line| line.stage == Stage::Measured);
+        let mut sent: Vec<_> = measured.collect();
+        sent.sort_unstable_by_key(|line| line.index);
+        Self { offered, sent }
     }
 
     pub(crate) fn succeeded(&self) -> impl Iterator<Item = &'a RequestLine> {
@@ -93,6 +80,8 @@ impl OutputTokens {
             return Self::None;
         };
         let usage = seen.usage.filter(|_| !seen.usage_ambiguous);
-        usage.and_then(|usage| usage.completion_tokens).map_or(Self::Unknown, Self::Counted)
+        // Output has tokens: a count of 0 was never taken.
+        let counted = usage.and_then(|usage| usage.completion_tokens).filter(|tokens| *tokens > 0);
+        counted.map_or(Self::Unknown, Self::Counted)
     }
 }

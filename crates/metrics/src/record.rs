@@ -6,6 +6,7 @@
 mod cases;
 mod conditions;
 mod instrument;
+mod journal;
 mod limitations;
 mod load;
 #[cfg(test)]
@@ -49,12 +50,12 @@ pub struct RunInput<'a> {
 /// record holds no cases: [`build_cases`] gives those of the file that stands beside it.
 ///
 /// # Errors
-/// When plan and journal do not belong together, when the journal contradicts itself, or when a
-/// text of the plan may not be published.
+/// When the plan holds too many requests, when plan and journal do not belong together, when the
+/// journal contradicts itself, or when a text of the plan may not be published.
 pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
     let plan = input.plan;
-    check_journal(input)?;
-    let run = Measured::of(plan.load.requests, input.requests)?;
+    journal::check(input)?;
+    let run = Measured::of(plan.load.requests, input.requests);
     let metrics = metrics_of(&run)?;
     let instrument = instrument::report(plan, &run, &metrics)?;
     let load = load::report(plan, input.requests, &run);
@@ -96,8 +97,8 @@ pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
 /// # Errors
 /// As [`build_record`].
 pub fn build_cases(input: &RunInput<'_>) -> Result<Vec<Case>, RecordError> {
-    check_journal(input)?;
-    cases::of(input.plan, &Measured::of(input.plan.load.requests, input.requests)?)
+    journal::check(input)?;
+    cases::of(input.plan, &Measured::of(input.plan.load.requests, input.requests))
 }
 
 /// The version 1 form of a record: its seven metrics, and a run id of its own.
@@ -139,20 +140,6 @@ pub fn to_v1(record: &RunRecordV2) -> Result<RunRecordV1, RecordError> {
     };
     old.run_id = run_id(&name, old.digest(&name)?)?;
     Ok(old)
-}
-
-fn check_journal(input: &RunInput<'_>) -> Result<(), RecordError> {
-    let plan = Digest::of_value(input.plan)?;
-    if plan != input.header.plan_sha256 {
-        return Err(RecordError::PlanDiffers { plan, journal: input.header.plan_sha256 });
-    }
-    let found = input.requests.len() as u64;
-    match input.trailer {
-        Some(trailer) if trailer.lines != found => {
-            Err(RecordError::LinesMissing { announced: trailer.lines, found })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A run without a trailer was cut off, and what it did not finish was not run.

@@ -15,6 +15,9 @@ pub enum RateAbsence {
     /// Tokens were billed for reasoning that was not streamed.
     #[error("reasoning was billed but not streamed")]
     HiddenReasoning,
+    /// The server's count of completion tokens is 0 although there was output.
+    #[error("usage counts no tokens although there was output")]
+    NoTokens,
     /// The server reported no count of completion tokens.
     #[error("no usage was reported")]
     NoUsage,
@@ -125,6 +128,10 @@ impl Decode {
         }
         let tokens = seen.usage.and_then(|usage| usage.completion_tokens);
         let tokens = tokens.ok_or(RateAbsence::NoUsage)?;
+        // What succeeded had output.
+        if tokens == 0 {
+            return Err(RateAbsence::NoTokens);
+        }
         if seen.choices > 1 {
             return Err(RateAbsence::SeveralChoices);
         }

@@ -51,6 +51,28 @@ pub(crate) fn refused(index: u64, started_ms: u64, elapsed_ms: u64) -> RequestLi
     }
 }
 
+/// The request with another end: both its line and its observation say so.
+pub(crate) fn ended(mut line: RequestLine, elapsed_us: u64) -> RequestLine {
+    line.elapsed_us = elapsed_us;
+    if let Some(seen) = &mut line.observation {
+        seen.elapsed_us = elapsed_us;
+    }
+    line
+}
+
+/// The request, ended by a time limit.
+pub(crate) fn timed_out(line: RequestLine) -> RequestLine {
+    let failure = Failure { class: FailureClass::IdleTimeout, message: "no bytes".into() };
+    RequestLine { completion: Completion::TimedOut, failure: Some(failure), ..line }
+}
+
+/// A response that ended well after so long without any output, whatever it billed.
+pub(crate) fn silent(index: u64, started_ms: u64, elapsed_ms: u64, billed: u64) -> RequestLine {
+    let failure = Failure { class: FailureClass::NoOutput, message: "no output".into() };
+    let line = ended(succeeded(index, started_ms, &[], billed), elapsed_ms * 1000);
+    RequestLine { completion: Completion::Failed, failure: Some(failure), ..line }
+}
+
 /// What was observed of a stream with content at `outputs_us`.
 pub(crate) fn observation(outputs_us: &[u64], tokens: u64) -> Observation {
     let first = outputs_us.first().copied();

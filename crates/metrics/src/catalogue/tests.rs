@@ -10,7 +10,7 @@ use crate::sample_run::{refused, succeeded};
 const GOLDEN: &[u8] = include_bytes!("../../tests/records/serving-performance-v1.json");
 
 fn metric(id: &str, offered: u64, lines: &[RequestLine]) -> Metric {
-    let run = Measured::of(offered, lines).unwrap();
+    let run = Measured::of(offered, lines);
     let metrics = metrics_of(&run).unwrap();
     metrics.into_iter().find(|metric| metric.id.as_str() == id).unwrap()
 }
@@ -122,7 +122,15 @@ fn throughput_divides_by_the_whole_batch() {
     assert!(found.definition.as_str().ends_with("None: usage is missing for 1 of 1 responses."));
 
     let seen = lines[0].observation.as_mut().unwrap();
-    (seen.usage_ambiguous, seen.output_events, seen.whole_body_output) = (false, 0, true);
+    seen.usage_ambiguous = false;
+    for (tokens, value, missing) in [(0, None, 1), (1, Some(1.0 / 3.0), 0), (30, Some(10.0), 0)] {
+        lines[0].observation.as_mut().unwrap().usage.as_mut().unwrap().completion_tokens =
+            Some(tokens);
+        let found = metric(id, 2, &lines);
+        assert_eq!((found.value, found.missing), (value, missing), "{tokens} tokens");
+    }
+    let seen = lines[0].observation.as_mut().unwrap();
+    (seen.output_events, seen.whole_body_output) = (0, true);
     assert_eq!(metric(id, 2, &lines).value, Some(10.0));
 
     for id in [id, "batch_duration_seconds", "request_throughput_per_s"] {
@@ -136,7 +144,7 @@ fn tokens_come_back_from_throughput_and_duration() {
     for tokens in (1..2_000_000).step_by(9_973) {
         for elapsed_ms in [1, 3, 37_153, 86_399_999] {
             let lines = [succeeded(0, 17, &[elapsed_ms], tokens)];
-            let run = Measured::of(1, &lines).unwrap();
+            let run = Measured::of(1, &lines);
             let seconds = run.batch_seconds().unwrap();
             let Source::Run { figure, .. } = throughput::COMPLETION_THROUGHPUT.source else {
                 panic!("one figure for the run");

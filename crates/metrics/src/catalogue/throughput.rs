@@ -13,9 +13,9 @@ pub(crate) const COMPLETION_THROUGHPUT: Family = Family {
     token_source: Some(TokenSource::ServerUsage),
     meaning: "completion tokens divided by the measured batch duration",
     formula: "Σ completion_tokens / batch_duration_seconds",
-    absent_when: "Any request with output has no usable usage (the definition then says how many), \
-                  nothing was sent, or the batch has no duration. A request without output counts \
-                  0 tokens.",
+    absent_when: "Any request with output has no usable usage: none, ambiguous, or 0 tokens (the \
+                  definition then says how many); nothing was sent, or the batch has no duration. \
+                  A request without output counts 0 tokens.",
     example: "787 tokens in 37.153 s: 21.18 tok/s, prefill, waiting and failures inside.",
     source: Source::Run {
         metric: Entry::of_run("completion_throughput_tps").in_version_1(

@@ -7,9 +7,10 @@ use crate::request::tpot_ms;
 use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 /// When a request has neither TPOT nor decode rate.
-pub(super) const NO_RATE: &str = "Usage is absent or ambiguous, fewer than two tokens were \
-                                  generated, more than one choice was \
-     streamed, reasoning was billed but not streamed, or all output arrived in one instant.";
+pub(super) const NO_RATE: &str = "Usage is absent or ambiguous or says 0 tokens, fewer than two \
+                                  tokens were generated, more than one choice was streamed, \
+                                  reasoning was billed but not streamed, or all output arrived in \
+                                  one instant.";
 
 pub(crate) const TPOT: Family = Family {
     name: "Time per output token (TPOT)",

@@ -82,6 +82,7 @@ fn a_body_that_was_not_streamed_has_a_duration_and_no_first_output() {
 fn rates_name_why_they_are_absent() {
     let hidden = Anomaly { kind: AnomalyKind::HiddenReasoning, count: 1, first_offset: 0 };
     let cases = [
+        (with(&[80, 120], 0, |_| ()), RateAbsence::NoTokens),
         (with(&[80, 120], 1, |_| ()), RateAbsence::SingleToken),
         (with(&[80, 80], 40, |_| ()), RateAbsence::SingleInstant),
         (with(&[80], 40, |_| ()), RateAbsence::SingleInstant),

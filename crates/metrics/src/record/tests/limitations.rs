@@ -1,13 +1,14 @@
 //! What records say of what their figures do not say.
 
 use super::*;
+use crate::sample_run::ended;
 
 type Change = fn(&mut Run);
 
 #[test]
 fn limitations_are_computed() {
     let plain = Run::of_three().record();
-    let changes: [(&str, Change); 11] = [
+    let changes: [(&str, Change); 20] = [
         ("A simulated server answered", |run| run.plan.evidence_mode = EvidenceMode::Simulated),
         ("Saved streams were read again", |run| run.plan.evidence_mode = EvidenceMode::Replayed),
         ("share their prompt with another: 2 of 3", |run| run.plan.workload.repeated_prompts = 2),
@@ -17,6 +18,7 @@ fn limitations_are_computed() {
         ("came as one body instead of a stream: 1;", |run| {
             let seen = observation(&[], 5);
             run.lines[0].observation = Some(Observation { whole_body_output: true, ..seen });
+            run.lines[0] = ended(run.lines[0].clone(), 1_000_000);
         }),
         ("reasoning which was not streamed: 1;", |run| {
             anomaly(run, AnomalyKind::HiddenReasoning, 1)
@@ -24,6 +26,37 @@ fn limitations_are_computed() {
         ("a think tag in their content: 1;", |run| {
             run.lines[0].observation.as_mut().unwrap().think_tag_in_content = true;
         }),
+        ("without usable usage: 2 of 3;", |run| {
+            run.lines[0].observation.as_mut().unwrap().usage = None;
+            zero_tokens(&mut run.lines[1]);
+        }),
+        ("whose usage says 0 tokens: 2; they count as without usage.", |run| {
+            run.lines[..2].iter_mut().for_each(zero_tokens);
+        }),
+        ("an earlier final report: 3 (responses with any: 1);", |run| {
+            anomaly(run, AnomalyKind::UsageDisagrees, 3);
+        }),
+        ("fell from one event to a later one: 4 (responses with any: 1);", |run| {
+            anomaly(run, AnomalyKind::FallingCounter, 4);
+        }),
+        ("output came mostly in bundles: 1 (events in bundles: 12);", |run| {
+            anomaly(run, AnomalyKind::CoalescedStream, 12);
+        }),
+        ("Warm-up requests that did not succeed: 4 of 4; the engine may have been colder", |run| {
+            warm_up(run, 4, &[false; 4]);
+        }),
+        ("Warm-up requests that did not succeed: 1 of 4;", |run| {
+            warm_up(run, 4, &[true, false, true, true]);
+        }),
+        ("Warm-up requests that did not succeed: 2 of 4;", |run| {
+            run.ended = false;
+            warm_up(run, 4, &[true, true]);
+        }),
+        (
+            "The run was cut off: its journal has no end. Requests cut under way: 0; never sent or \
+             lost under way: 0.",
+            |run| run.ended = false,
+        ),
         ("without usable usage: 1 of 3;", |run| {
             run.lines[0].observation.as_mut().unwrap().usage = None;
         }),
@@ -48,6 +81,23 @@ fn limitations_are_computed() {
     }
     assert!(says(&plain, "any quantile, the median included: 3 of the 20 needed"));
     assert!(says(&plain, "lag was not measured"));
+    let mut warm = Run::of_three();
+    warm_up(&mut warm, 2, &[true, true]);
+    assert!(!says(&warm.record(), "Warm-up"));
+}
+
+/// Puts warm-up lines before the run, some of which did not succeed.
+fn warm_up(run: &mut Run, declared: u64, succeed: &[bool]) {
+    run.plan.load.warmup = declared;
+    run.lines.extend((0..).zip(succeed).map(|(index, succeeds)| RequestLine {
+        stage: Stage::Warmup,
+        ..if *succeeds { succeeded(index, 0, &[10, 20], 3) } else { refused(index, 0, 3) }
+    }));
+}
+
+fn zero_tokens(line: &mut RequestLine) {
+    let usage = line.observation.as_mut().unwrap().usage.as_mut().unwrap();
+    usage.completion_tokens = Some(0);
 }
 
 fn anomaly(run: &mut Run, kind: AnomalyKind, count: u64) {
@@ -65,14 +115,18 @@ fn what_may_mislead_most_comes_first() {
     run.lines[2].observation.as_mut().unwrap().usage = None;
     anomaly(&mut run, AnomalyKind::InvalidJson, 1);
     run.ended = false;
+    warm_up(&mut run, 1, &[false]);
     let record = run.record();
     let expected = [
         "A simulated server answered: the figures describe no model and no deployment.",
-        "The run was stopped. Requests cut under way: 0; never sent or lost under way: 3.",
+        "The run was cut off: its journal has no end. Requests cut under way: 0; never sent or \
+         lost under way: 3.",
         "Requests that did not succeed: 4 of 6 (allowed share 0.0); no gate on the figures passes.",
         "Metrics that the client's own delay may have bent: 22 (named in \
          instrument.client_limited); no gate on them passes. Give the client more CPU or a machine \
          of its own, or lower the load.",
+        "Warm-up requests that did not succeed: 1 of 1; the engine may have been colder than it \
+         seems.",
         "Responses with output but without usable usage: 1 of 2; token throughput has no value, \
          and TPOT and decode rate leave them out.",
         "Malformed stream events that were passed over: 1 (responses with any: 1).",
