@@ -114,7 +114,7 @@ impl<R: Rules> Reader for R {
         let mut collected = R::Members::default();
         let is_object = walk_object(text, |key, cursor| {
             let Some(value) = cursor.value() else { return false };
-            R::collect(&mut collected, &key.decode(), value);
+            R::collect(&mut collected, key, value);
             true
         });
         is_object && R::recognises(&collected, shape)
@@ -124,11 +124,10 @@ impl<R: Rules> Reader for R {
         let mut failure = FailureMembers::default();
         let mut collected = R::Members::default();
         let is_object = walk_object(text, |key, cursor| {
-            let key = key.decode();
-            let pass = |cursor: &mut _| R::pass(&mut collected, &key, cursor, shape);
+            let pass = |cursor: &mut _| R::pass(&mut collected, key, cursor, shape);
             let Some(value) = cursor.value_by(pass) else { return false };
-            failure.take(&key, value);
-            R::collect(&mut collected, &key, value);
+            failure.take(key, value);
+            R::collect(&mut collected, key, value);
             true
         });
         if !is_object {

@@ -87,6 +87,7 @@ pub(crate) struct FailureMembers<'a> {
 
 impl<'a> FailureMembers<'a> {
     /// Looks at one member of the event.
+    #[inline]
     pub(crate) fn take(&mut self, key: &str, value: Value<'a>) {
         match key {
             "error" => self.error = Some(value),

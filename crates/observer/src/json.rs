@@ -118,7 +118,7 @@ impl<'a> Value<'a> {
 #[inline]
 pub(crate) fn walk_object<'a>(
     text: &'a str,
-    each: impl FnMut(Text<'a>, &mut Cursor<'a>) -> bool,
+    each: impl FnMut(&str, &mut Cursor<'a>) -> bool,
 ) -> bool {
     let mut cursor = Cursor::strict(text);
     cursor.skip_separators();

@@ -54,6 +54,7 @@ struct Delta<'a> {
 
 impl<'a> Chunk<'a> {
     /// Passes over the value of a member, and collects the first choice on the way.
+    #[inline]
     pub(super) fn pass(&mut self, key: &str, value: &mut Cursor<'a>, shape: Shape<'_>) -> bool {
         if key != "choices" {
             return value.pass();
@@ -67,6 +68,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
+    #[inline]
     pub(super) fn collect(&mut self, key: &str, value: Value<'a>) {
         let member = match key {
             "choices" => &mut self.choices,
@@ -155,19 +157,14 @@ fn walk_choices<'a>(
 impl<'a> Choice<'a> {
     /// Passes over a choice and collects its members.
     fn walk(&mut self, cursor: &mut Cursor<'a>, shape: Shape<'_>) -> bool {
-        let delta_name = match shape {
-            Shape::Event(_) => "delta",
-            Shape::Whole => "message",
-        };
         let position = self.index;
         cursor.walk_members(|key, cursor| {
-            let key = key.decode();
-            if key == delta_name {
+            if let ("delta", Shape::Event(_)) | ("message", Shape::Whole) = (key, shape) {
                 self.delta = Delta::default();
                 return self.delta.walk(cursor);
             }
             let Some(value) = cursor.value() else { return false };
-            match &*key {
+            match key {
                 "index" => self.index = value.number().and_then(count).unwrap_or(position),
                 "finish_reason" => {
                     self.finish_reason =
@@ -199,7 +196,7 @@ impl<'a> Delta<'a> {
     fn walk(&mut self, cursor: &mut Cursor<'a>) -> bool {
         cursor.walk_members(|key, cursor| {
             let Some(value) = cursor.value() else { return false };
-            let member = match &*key.decode() {
+            let member = match key {
                 "content" => &mut self.content,
                 "function_call" => &mut self.function_call,
                 "reasoning" => &mut self.reasoning,

@@ -12,6 +12,7 @@ pub(crate) struct OpenaiChat;
 impl Rules for OpenaiChat {
     type Members<'a> = Chunk<'a>;
 
+    #[inline]
     fn pass<'a>(
         chunk: &mut Chunk<'a>,
         key: &str,
@@ -21,6 +22,7 @@ impl Rules for OpenaiChat {
         chunk.pass(key, value, shape)
     }
 
+    #[inline]
     fn collect<'a>(chunk: &mut Chunk<'a>, key: &str, value: Value<'a>) {
         chunk.collect(key, value);
     }

@@ -40,14 +40,14 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn skip_separators(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Goes to the next item of an object or list. False at its end, or where there is neither.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_item(&mut self, state: &mut State, close: u8) -> bool {
         self.skip_separators();
         match (*state, self.peek()) {
@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn colon(&mut self) -> bool {
         self.skip_separators();
         let found = self.take(b':');
@@ -111,10 +111,7 @@ impl<'a> Cursor<'a> {
     /// Passes over the next value. If it is an object, hands out the name of each of its members;
     /// `each` has to pass over the value.
     #[inline]
-    pub(crate) fn walk_members(
-        &mut self,
-        mut each: impl FnMut(Text<'a>, &mut Self) -> bool,
-    ) -> bool {
+    pub(crate) fn walk_members(&mut self, mut each: impl FnMut(&str, &mut Self) -> bool) -> bool {
         if !self.is_at_object() {
             return self.pass();
         }
@@ -124,7 +121,7 @@ impl<'a> Cursor<'a> {
         }
         while self.next_item(&mut state, b'}') {
             let Some(key) = self.text() else { return false };
-            if !self.colon() || !each(key, self) {
+            if !self.colon() || !each(&key.decode(), self) {
                 return false;
             }
         }
@@ -155,13 +152,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over the next value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self) -> bool {
-        if self.trusted { self.pass_trusted() } else { self.pass_strictly() }
+        match self.peek() {
+            Some(b'"') => self.string().is_some(),
+            _ if self.trusted => self.pass_trusted(),
+            _ => self.pass_strictly(),
+        }
     }
 
     /// The next value, which must be a string.
-    #[inline]
+    #[inline(always)]
     pub(super) fn text(&mut self) -> Option<Text<'a>> {
         let start = self.at + 1;
         let escaped = self.string()?;
@@ -244,11 +245,34 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over a string; says whether it has escapes.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self) -> Option<bool> {
+        /// Nearly all names, and most other strings, end within so many words.
+        const WORDS: usize = 8;
         if !self.take(b'"') {
             return None;
         }
+        let bytes = self.text.as_bytes();
+        for _ in 0..WORDS {
+            let Some(word) = bytes[self.at..].first_chunk::<8>() else { break };
+            let found = special_bytes(*word);
+            if found == 0 {
+                self.at += word.len();
+                continue;
+            }
+            self.at += found.trailing_zeros() as usize / 8;
+            if bytes[self.at] != b'"' {
+                break;
+            }
+            self.at += 1;
+            return Some(false);
+        }
+        self.rest_of_string()
+    }
+
+    /// Passes over what is left of a string of any length; says whether that has escapes.
+    #[inline(never)]
+    fn rest_of_string(&mut self) -> Option<bool> {
         let mut escaped = false;
         loop {
             self.at += plain_length(&self.text.as_bytes()[self.at..]);
@@ -283,20 +307,17 @@ impl<'a> Cursor<'a> {
 }
 
 /// How many bytes come before a quotation mark, a backslash or a control character.
-#[inline]
 fn plain_length(bytes: &[u8]) -> usize {
-    /// Strings that are longer are searched by blocks.
-    const SHORT: usize = 32;
-    let mut length = 0;
+    const BLOCK: usize = 64;
+    // One block takes a few vector instructions.
+    let is_plain = |block: &&[u8]| !block.iter().fold(false, |any, byte| any | is_special(*byte));
+    let mut length = bytes.chunks_exact(BLOCK).take_while(is_plain).count() * BLOCK;
     while let Some(word) = bytes[length..].first_chunk::<8>() {
         let found = special_bytes(*word);
         if found != 0 {
             return length + found.trailing_zeros() as usize / 8;
         }
-        length += 8;
-        if length == SHORT {
-            length += plain_blocks(&bytes[SHORT..]);
-        }
+        length += word.len();
     }
     let rest = &bytes[length..];
     length + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
@@ -315,14 +336,6 @@ fn special_bytes(bytes: [u8; 8]) -> u64 {
     };
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     (equal(b'"') | equal(b'\\') | control) & HIGH_BITS
-}
-
-/// How many bytes come in whole blocks without any special byte. One block takes a few vector
-/// instructions.
-fn plain_blocks(bytes: &[u8]) -> usize {
-    const BLOCK: usize = 64;
-    let is_plain = |block: &&[u8]| !block.iter().fold(false, |any, byte| any | is_special(*byte));
-    bytes.chunks_exact(BLOCK).take_while(is_plain).count() * BLOCK
 }
 
 fn is_special(byte: u8) -> bool {
