@@ -14,6 +14,7 @@ fn observe(dialect: Option<Dialect>, reads: &[&[u8]]) -> Observed {
         max_line_bytes: 1000,
         max_event_bytes: 1000,
         max_text_bytes: 300,
+        max_output_events: 8,
         ..ObserverConfig::detecting()
     });
     for read in reads {

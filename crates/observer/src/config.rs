@@ -19,6 +19,8 @@ pub struct ObserverConfig {
     /// Bytes of text that are kept, over all channels and choices. More is read but not kept, and
     /// counted as an anomaly.
     pub max_text_bytes: usize,
+    /// Output events whose arrivals and token counts are kept. One more ends the reading.
+    pub max_output_events: usize,
     /// Whether texts are kept at all; without them those of the extraction are empty.
     pub keep_texts: bool,
     /// Whether token counts were asked for. If not, those that come are an anomaly.
@@ -26,7 +28,7 @@ pub struct ObserverConfig {
 }
 
 impl ObserverConfig {
-    /// 16 MiB a line, an event, and for all texts; texts are kept and usage was asked for.
+    /// 16 MiB a line, an event, and for all texts; 2^20 output events; texts are kept and usage was asked for.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         Self { dialect: Some(dialect), ..Self::detecting() }
@@ -41,6 +43,7 @@ impl ObserverConfig {
             max_line_bytes: 16 * MEBIBYTE,
             max_event_bytes: 16 * MEBIBYTE,
             max_text_bytes: 16 * MEBIBYTE,
+            max_output_events: 1 << 20,
             keep_texts: true,
             usage_asked: true,
         }

@@ -35,6 +35,9 @@ pub(crate) struct Events {
     pub(crate) tool_call_events: u64,
     /// The body was one JSON object.
     pub(crate) whole: bool,
+    max_output_events: usize,
+    /// There were more output events than that.
+    stopped: bool,
 }
 
 /// Events that are not UTF-8 or not a JSON object.
@@ -45,8 +48,8 @@ pub(crate) struct Malformed {
 }
 
 impl Events {
-    /// Nothing yet.
-    pub(crate) fn new(dialect: Dialect, tally: Tally) -> Self {
+    /// Nothing yet. The times of at most so many output events are kept.
+    pub(crate) fn new(dialect: Dialect, tally: Tally, max_output_events: usize) -> Self {
         Self {
             dialect,
             reader: reader(dialect),
@@ -59,6 +62,8 @@ impl Events {
             failure: None,
             tool_call_events: 0,
             whole: false,
+            max_output_events,
+            stopped: false,
         }
     }
 
@@ -75,7 +80,7 @@ impl Events {
             }
             SseItem::Oversized { what, .. } => return self.oversized(what),
         }
-        self.tally.done
+        self.tally.done || self.stopped
     }
 
     /// Takes the next line of a stream of lines. True if it ended the stream.
@@ -86,7 +91,7 @@ impl Events {
             }
             LineItem::Oversized(what) => return self.oversized(what),
         }
-        self.tally.done
+        self.tally.done || self.stopped
     }
 
     /// Takes a line that the end of the body closed: one that is not whole is dropped.
@@ -180,6 +185,9 @@ impl Events {
             Verdict::Read => {
                 let said = self.tally.event();
                 if said.channels.output() {
+                    if self.timeline.arrivals_us.len() == self.max_output_events {
+                        return self.stop();
+                    }
                     self.timeline.carried(said.channels, moment);
                     self.reads.output(event.offset);
                     self.token_counts.push(said.completion_tokens);
@@ -197,6 +205,13 @@ impl Events {
             self.guessed = false;
         }
         self.reader.read_text(text, shape, &mut self.tally)
+    }
+
+    /// What this event said is kept, but not that it came; its end mark does not count.
+    fn stop(&mut self) {
+        self.fail(Failure::of(FailureClass::OversizedStream));
+        self.tally.done = false;
+        self.stopped = true;
     }
 
     fn oversized(&mut self, what: Oversized) -> bool {

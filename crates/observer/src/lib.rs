@@ -52,9 +52,12 @@
 //!
 //! # Limits
 //!
-//! Memory is bounded by [`ObserverConfig`], whatever comes, except for eight bytes for each output
-//! event, whose arrival is kept, and eight more where the server counts its tokens. Besides, 1,024 choices, 64 model names of 1 KiB, finish reasons of
-//! 256 bytes and `timings` of 16 KiB are kept; what is more is passed over, and counted as the anomaly
+//! Memory is bounded by [`ObserverConfig`], whatever comes. A line, an event, or a number of output
+//! events over its limit ends the reading with the failure `oversized_line`, `oversized_event` or
+//! `oversized_stream`; what came before is kept. An output event takes eight bytes for its arrival,
+//! four more if it is neither reasoning nor content, and eight more where the server counts its
+//! tokens. Besides, 1,024 choices, 64 model names of 1 KiB, finish reasons of 256 bytes and
+//! `timings` of 16 KiB are kept; what is more is passed over, and counted as the anomaly
 //! `over_limit`. In steady state no event costs an allocation.
 //!
 //! # Dialects

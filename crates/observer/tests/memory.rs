@@ -80,6 +80,7 @@ fn held_after(head: Option<Head>, make: impl Fn(u64) -> String) -> u64 {
         max_line_bytes: 8 * 1024,
         max_event_bytes: 8 * 1024,
         max_text_bytes: 8 * 1024,
+        max_output_events: 8 * 1024,
         ..ObserverConfig::new(Dialect::OpenaiChat)
     };
     let mut observer = Observer::new(config);
@@ -103,7 +104,8 @@ fn held_after(head: Option<Head>, make: impl Fn(u64) -> String) -> u64 {
 
 #[test]
 fn a_hostile_stream_stays_within_the_limits() {
-    // Line, event and comment buffers, texts, 1,024 choices, 64 models: each may have doubled once.
+    // Line, event and comment buffers, texts, 1,024 choices, 64 models, times and token counts of
+    // 8,192 output events: each may have doubled once.
     const LIMIT: u64 = 640 * 1024;
     let chunk = |number: u64, choice: &str| {
         format!(
@@ -126,15 +128,20 @@ fn a_hostile_stream_stays_within_the_limits() {
                 chunk(number % 1024, &format!("\"finish_reason\":\"{}\"", "r".repeat(5000)))
             }),
         ),
+        (
+            "output events",
+            held_after(None, |number| {
+                chunk(0, "\"delta\":{\"refusal\":\"x\"}").replace(
+                    "\"choices\"",
+                    &format!("\"usage\":{{\"completion_tokens\":{}}},\"choices\"", number + 1),
+                )
+            }),
+        ),
         ("errors", held_after(None, |number| format!("data: {{\"error\":\"{number}\"}}\n\n"))),
         ("rubbish events", held_after(None, |number| format!("data: {number}\n\n"))),
     ] {
         assert!(held < LIMIT, "{what}: {held} bytes");
     }
-    // Each arrival is kept: eight bytes an event, doubled at most.
-    let texts = held_after(None, |_| chunk(0, "\"delta\":{\"content\":\"some text\"}"));
-    let events = FED as u64 / chunk(0, "\"delta\":{\"content\":\"some text\"}").len() as u64;
-    assert!(texts < LIMIT + events * 16, "{texts} bytes for {events} events");
 }
 
 /// Half a mebibyte of what costs a reader most, over and over the same.

@@ -21,6 +21,7 @@ fn config(dialect: Option<Dialect>) -> ObserverConfig {
         max_line_bytes: 300,
         max_event_bytes: 400,
         max_text_bytes: 200,
+        max_output_events: 12,
         ..ObserverConfig::detecting()
     }
 }

@@ -61,6 +61,8 @@ closed_vocabulary! {
         OversizedEvent = "oversized_event",
         /// A line is longer than allowed.
         OversizedLine = "oversized_line",
+        /// The stream has more output events than allowed.
+        OversizedStream = "oversized_stream",
         /// The body ended before the stream did.
         PrematureEof = "premature_eof",
         /// The connection was reset.
@@ -129,6 +131,7 @@ impl FailureClass {
             | Self::NotEventStream
             | Self::OversizedEvent
             | Self::OversizedLine
+            | Self::OversizedStream
             | Self::PrematureEof => FailureStage::Stream,
             Self::Connect
             | Self::Dns

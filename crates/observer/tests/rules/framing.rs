@@ -33,6 +33,38 @@ fn long_lines_are_read_and_the_limit_has_a_name() {
 }
 
 #[test]
+fn more_output_events_than_allowed_end_the_reading() {
+    const LAST: &str = r#"{"message":{"content":"d"},"done":true,"done_reason":"stop"}"#;
+    let chunks = ["a", "b", "c"].map(|text| delta(&format!(r#""content":"{text}""#)));
+    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    let lines = r#"{"message":{"content":"a"},"done":false}"#.to_owned() + "\n" + LAST + "\n";
+    for (dialect, stream, max_output_events, outputs) in [
+        (Dialect::OpenaiChat, format!("{events}data: {STOP}\n\n"), 3, Ok(3)),
+        (Dialect::OpenaiChat, format!("{events}data: {STOP}\n\n"), 2, Err(2)),
+        (Dialect::OpenaiChat, format!("{events}{events}"), 0, Err(0)),
+        (Dialect::OllamaChat, lines.clone(), 2, Ok(2)),
+        // The event over the limit is also the last one.
+        (Dialect::OllamaChat, lines, 1, Err(1)),
+    ] {
+        let mut observer =
+            Observer::new(ObserverConfig { max_output_events, ..ObserverConfig::new(dialect) });
+        let progress = observer.feed(stream.as_bytes(), Duration::from_millis(1));
+        let observed = observer.finish(End::Clean, Duration::from_millis(9)).observation;
+        let told = match observed.error.map(|error| error.class) {
+            None => Ok(observed.output_events),
+            Some(class) => {
+                assert_eq!(class, FailureClass::OversizedStream);
+                assert_eq!((progress, observed.elapsed_us), (Progress::Over, 1_000));
+                assert_eq!(observed.ending, Some(Ending::Truncated));
+                Err(observed.output_events)
+            }
+        };
+        assert_eq!(told, outputs, "{dialect}, {max_output_events} at most");
+        assert_eq!(observed.arrivals_us.len() as u64, observed.output_events);
+    }
+}
+
+#[test]
 fn one_bad_event_leaves_its_neighbours() {
     let observed = observe_events(&[
         (1, TEXT),
