@@ -18,6 +18,8 @@ use crate::gate::{
     compared_direction, delta_percent, performance_gate, strict_turnover_gate, within_five_percent,
 };
 
+use crate::record::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL};
+
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
 
 /// The gated metrics: their ids in records, and their names in comparisons.
@@ -212,9 +214,20 @@ fn cell(baseline: &RunRecordV2, candidate: &RunRecordV2) -> CellComparison {
     }
 }
 
-/// A metric that the client may have bent passes no gate.
+/// A metric that the client may have bent passes no gate, and no figure of another model does.
 fn is_eligible(run: &RunRecordV2) -> bool {
-    run.load.performance_eligible && !is_client_limited(run)
+    run.load.performance_eligible && !is_client_limited(run) && !another_model_answered(run)
+}
+
+/// Whether the responses named a model, and not the one expected.
+fn another_model_answered(run: &RunRecordV2) -> bool {
+    let condition = |label| run.conditions.iter().find(|it| it.label.as_str() == label);
+    match (condition(EXPECTED_MODEL_LABEL), condition(RETURNED_MODELS_LABEL)) {
+        (Some(expected), Some(returned)) => {
+            returned.value.as_str() != NO_MODEL_NAMED && returned.value != expected.value
+        }
+        _ => false,
+    }
 }
 
 fn is_client_limited(run: &RunRecordV2) -> bool {
@@ -252,10 +265,13 @@ fn qualification(pairs: &[Pair<'_>], allowed: &[Difference]) -> PublicText {
     let mut text = "point rule: noise between runs was not considered".to_owned();
     let runs = || pairs.iter().flat_map(|(baseline, candidate)| [baseline, candidate]);
     if runs().any(|run| run.evidence_mode == EvidenceMode::Simulated) {
-        text.push_str("; simulated");
+        text.push_str("; a simulated server answered");
     }
     if runs().any(|run| is_client_limited(run)) {
         text.push_str("; bent by the client");
+    }
+    if runs().any(|run| another_model_answered(run)) {
+        text.push_str("; a model other than the expected one answered");
     }
     let mut conditions: Vec<&str> = allowed.iter().map(|it| it.condition.as_str()).collect();
     conditions.sort_unstable();

@@ -24,6 +24,8 @@ use crate::catalogue::{catalogue, metrics_of};
 use crate::error::RecordError;
 use crate::measured::{Measured, span};
 
+pub(crate) use conditions::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL};
+
 /// Most cases that a record holds itself; those of longer runs stand in a file beside it.
 pub const MAX_CASES_IN_RECORD: u64 = 10_000;
 /// Hexadecimal digits of the digest at the end of a run id.

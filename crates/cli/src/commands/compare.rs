@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use streamgauge_client::{RunDir, read_file, write_new};
 use streamgauge_metrics::{GateOutcome, MatchingCondition, compare_point, verdict, verify};
-use streamgauge_schema::{Comparison, Document, Layout, RunRecord, file_bytes};
+use streamgauge_schema::{Comparison, Document, Json, Layout, RunRecord, file_bytes};
 
 use crate::args::Format;
 use crate::console;
@@ -56,6 +56,11 @@ enum Rule {
 
 /// Compares and judges.
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
+    if let Some(out) = &args.out
+        && out.exists()
+    {
+        bail!("--out {}: the file exists, and is not written over", out.display());
+    }
     let (baseline, candidate) = match args.pair.as_slice() {
         [baseline, candidate] => (load(baseline)?, load(candidate)?),
         _ => (load_all(&args.baseline)?, load_all(&args.candidate)?),
@@ -66,6 +71,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
             console::remark(&format!("note: {} stands on both sides", record.run_id()));
         }
     }
+    declared_differently(&baseline, &candidate)?;
     let comparison = compare_point(&baseline, &candidate, &args.allow_differing)?;
     print(&comparison, args.format)?;
     if let Some(path) = &args.out {
@@ -77,6 +83,25 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         }
     }
     Ok(exit_of(&comparison))
+}
+
+/// Says what the operators declared differently of the two sides: it may be what is compared, or a
+/// mistake.
+fn declared_differently(baseline: &[RunRecord], candidate: &[RunRecord]) -> anyhow::Result<()> {
+    let (Some(baseline), Some(candidate)) = (baseline.first(), candidate.first()) else {
+        return Ok(());
+    };
+    let [old, new] =
+        [Json::from_value(baseline.deployment())?, Json::from_value(candidate.deployment())?];
+    let Json::Object(members) = &old else { return Ok(()) };
+    for (name, value) in members {
+        let other = new.member(name).unwrap_or(&Json::Null);
+        if value != other {
+            let [value, other] = [serde_json::to_string(value)?, serde_json::to_string(other)?];
+            console::remark(&format!("note: {name} was declared {value}, and {other}"));
+        }
+    }
+    Ok(())
 }
 
 /// The exit code that a comparison deserves.

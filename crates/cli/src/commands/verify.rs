@@ -32,6 +32,9 @@ pub(crate) struct VerifyArgs {
 /// Most members of a rule whose places are looked up; a digest takes part in every member.
 const MAX_PLACES: usize = 40;
 
+/// Most members of a rule that are printed; `--format json` lists them all.
+const MAX_SHOWN: usize = 400;
+
 /// What was found in one document.
 #[derive(Debug, Default, Serialize)]
 struct Report {
@@ -201,7 +204,7 @@ fn shown(report: &Report) -> String {
         show_rule(&mut out, broken, true);
     }
     for broken in wide {
-        show_rule(&mut out, broken, narrow.is_empty());
+        show_rule(&mut out, broken, narrow.is_empty() && broken.members.len() <= MAX_SHOWN);
     }
     for note in &report.notes {
         let _ = writeln!(out, "  note: {note}");
@@ -218,7 +221,11 @@ fn shown(report: &Report) -> String {
 fn show_rule(out: &mut String, broken: &Broken, with_members: bool) {
     let _ = writeln!(out, "  {}: {}", broken.rule, broken.statement);
     if !with_members {
-        let _ = writeln!(out, "    {} members, those above among them", broken.members.len());
+        let _ = writeln!(
+            out,
+            "    {} members; --format json lists them, and the run directory tells which changed",
+            broken.members.len()
+        );
         return;
     }
     for member in &broken.members {

@@ -240,7 +240,7 @@ fn matching_conditions() {
         compare_point(&[v2(&baseline)], &[v2(&all_differ)], &MatchingCondition::ALL).unwrap();
     assert_eq!(
         everything.qualification.as_str(),
-        "point rule: noise between runs was not considered; simulated; bent by the client; \
+        "point rule: noise between runs was not considered; a simulated server answered; bent by the client; \
          allowed to differ: cache_state, dataset, grader, load_shape, metric_definitions, \
          request_settings, target_input, token_accounting"
     );
@@ -298,4 +298,19 @@ fn images_and_prompt_tokens() {
         let comparison = sound(&sized(baseline), &sized(candidate));
         assert_eq!(comparison.cells.0[0].1.median_prompt_tokens, expected, "{candidate:?}");
     }
+}
+
+#[test]
+fn another_model_than_the_expected_one_is_never_eligible() {
+    let mut expecting = plan(3, 1);
+    expecting.target.expect_model = "another-model".to_owned();
+    let comparison = compare_point(
+        &[RunRecord::V2(Box::new(run(&plan(3, 1), 10)))],
+        &[RunRecord::V2(Box::new(run(&expecting, 10)))],
+        &[],
+    )
+    .unwrap();
+    assert_eq!(verdict(&comparison), GateOutcome::Ineligible);
+    let said = comparison.qualification.as_str();
+    assert!(said.contains("a model other than the expected one answered"), "{said}");
 }

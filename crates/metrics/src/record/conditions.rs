@@ -8,6 +8,12 @@ use super::text;
 use crate::error::RecordError;
 use crate::measured::Measured;
 
+/// Labels by which a comparison finds what it judges.
+pub(crate) const EXPECTED_MODEL_LABEL: &str = "Expected model";
+pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
+/// What stands there when no response named a model.
+pub(crate) const NO_MODEL_NAMED: &str = "None named";
+
 pub(super) fn of(plan: &Plan, run: &Measured<'_>) -> Result<Vec<Condition>, RecordError> {
     let mut conditions = Vec::new();
     let mut say = |label: &str, value: PublicText| -> Result<(), RecordError> {
@@ -31,8 +37,8 @@ pub(super) fn of(plan: &Plan, run: &Measured<'_>) -> Result<Vec<Condition>, Reco
     if plan.target.private_ca {
         say("TLS trust", text("Certificate authorities given by the operator")?)?;
     }
-    say("Expected model", published(&plan.target.expect_model))?;
-    say("Models returned", returned_models(run)?)?;
+    say(EXPECTED_MODEL_LABEL, published(&plan.target.expect_model))?;
+    say(RETURNED_MODELS_LABEL, returned_models(run)?)?;
     say("Cache state", text(cache_state(plan, run))?)?;
     conditions.extend(plan.conditions.iter().cloned());
     Ok(conditions)
@@ -55,9 +61,13 @@ fn request_settings(plan: &Plan) -> String {
     let request = &plan.request;
     let temperature = request.temperature.map_or("unset".to_owned(), |t| format!("{t:?}"));
     let seed = request.seed.map_or("unset".to_owned(), |seed| seed.to_string());
+    let otherwise = match plan.workload.source {
+        PromptSource::Dataset { .. } => " where a line sets none",
+        PromptSource::Synthetic { .. } => "",
+    };
     format!(
-        "{}; temperature {temperature}; seed {seed}; completion cap {} tokens; ignore_eos {}; \
-         streaming with server usage",
+        "{}; temperature {temperature}; seed {seed}; completion cap {} tokens{otherwise}; \
+         ignore_eos {}; streaming with server usage",
         plan.target.dialect,
         request.max_tokens,
         on_off(request.ignore_eos),
@@ -93,7 +103,7 @@ fn returned_models(run: &Measured<'_>) -> Result<PublicText, RecordError> {
         .collect();
     let mut models = models.into_iter();
     match (models.next(), models.count()) {
-        (None, _) => text("None named"),
+        (None, _) => text(NO_MODEL_NAMED),
         (Some(only), 0) => Ok(published(only)),
         (Some(_), more) => text(format!("{} different names", more + 1)),
     }
