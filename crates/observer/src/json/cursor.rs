@@ -1,4 +1,7 @@
 //! The borders of JSON: where a value, a string or a member begins and ends.
+//!
+//! The small steps are inlined always: the place is then kept in a register from one step to the next,
+//! and the chain of steps is what reading an event costs.
 
 use crate::json::{Text, Value};
 
