@@ -64,7 +64,7 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
 }
 
 fn requests_of(plan: &Plan) -> Result<Requests, Box<dyn Error>> {
-    let PromptSource::Synthetic { words, seed } = plan.workload.source else {
+    let PromptSource::Synthetic { words, seed, .. } = plan.workload.source else {
         return Err("this program brings no dataset".into());
     };
     let requests = Requests::new(RequestsSpec {

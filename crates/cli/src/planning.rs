@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use streamgauge_client::{Access, Endpoint, Headers, Model, Trust, bounded, list_models};
 use streamgauge_schema::{
     Dialect, EvidenceMode, FailureClass, Identifier, Instrumentation, Json, Limits, Load,
-    LoadShape, Plan, PublicText, RequestSettings, Target,
+    LoadShape, Plan, PublicText, RequestSettings, Target, TimeBasis,
 };
 use streamgauge_workload::{
     Dataset, Prompts, Requests, RequestsSpec, Reuse, SyntheticPrompts, WorkloadError, cell_name,
@@ -74,6 +74,8 @@ impl Asked {
                 connect_timeout_ms: millis("--connect-timeout", args.connect_timeout)?,
                 idle_timeout_ms: millis("--idle-timeout", args.idle_timeout)?,
                 timeout_ms: millis("--timeout", args.timeout)?,
+                grace_ms: 30_000,
+                max_error_ratio: None,
             },
             max_failure_ratio: ratio("--max-failure-ratio", args.max_failure_ratio)?,
             deployment: match &args.deployment {
@@ -235,10 +237,18 @@ pub(crate) fn plan(
         },
         request: settings,
         workload: requests.describe(),
-        load: Load { cell, shape, requests: args.requests, warmup: args.warmup },
+        load: Load { cell, shape, requests: args.requests, duration_ms: None, warmup: args.warmup },
+        goals: Vec::new(),
         limits: asked.limits,
         max_failure_ratio: asked.max_failure_ratio,
-        instrument: Instrumentation { kernel_stamps: args.kernel_stamps, resend: !args.no_resend },
+        instrument: Instrumentation {
+            kernel_stamps: args.kernel_stamps,
+            time_basis: TimeBasis::Read,
+            keep_arrivals: true,
+            workers: 1,
+            resend: !args.no_resend,
+            calibration: None,
+        },
         deployment: declared.deployment,
         image: declared.image,
         evidence_mode: if server.simulated {

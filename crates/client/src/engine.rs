@@ -95,13 +95,14 @@ pub async fn run<E>(
     let RunSetup { plan, access, captures, stop } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let sender = Sender { captures, ..prepare(plan, access).await? };
-    let clients = plan.load.shape.max_inflight();
+    let clients = plan.load.shape.max_inflight().unwrap_or(plan.load.requests);
     sender.connect_ahead(clients.min(plan.load.requests.max(plan.load.warmup))).await;
     let sender = Sender { clock: RunClock::start(), ..sender };
     let header = JournalHeader {
         journal_version: JOURNAL_VERSION,
         plan_sha256,
         started_at: sender.clock.started_at(),
+        started_monotonic_ns: None,
     };
     sink(JournalLine::Header(header)).map_err(RunError::Sink)?;
 

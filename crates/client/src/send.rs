@@ -271,6 +271,7 @@ fn new_line(stage: Stage, request: &Request) -> RequestLine {
         completion: Completion::NotSent,
         failure: None,
         scheduled_us: None,
+        queued_us: None,
         started_us: 0,
         last_attempt_started_us: 0,
         attempts: 0,
@@ -280,6 +281,8 @@ fn new_line(stage: Stage, request: &Request) -> RequestLine {
         stale_connections: 0,
         observer_lag_us: None,
         unusable_stamps: 0,
+        output_lags_us: None,
+        end_lag_us: None,
         observation: None,
     }
 }

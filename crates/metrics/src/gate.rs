@@ -217,6 +217,8 @@ mod tests {
                 warmup: 0,
                 max_failure_ratio,
                 performance_eligible: expected,
+                late_after_ms: None,
+                stages: Vec::new(),
             };
             assert_eq!(performance_eligible(&load, contracts), expected, "{load:?}");
         }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
-    BodyKind, CacheState, Completion, Deployment, Dialect, Digest, Ending, EvidenceMode, Failure,
-    FailureClass, Identifier, Instrumentation, JournalHeader, KernelStamps, Limits, Load,
-    LoadShape, Observation, Plan, PromptSource, PublicText, RequestLine, RequestSettings, Stage,
-    Target, Timestamp, TokenAccounting, Usage, Workload,
+    BodyKind, CacheState, Completion, CountScope, CountSource, Deployment, Dialect, Digest, Ending,
+    EvidenceMode, Failure, FailureClass, Identifier, Instrumentation, JournalHeader, KernelStamps,
+    LengthBasis, Limits, Load, LoadShape, Observation, Plan, PromptSource, PublicText, RequestLine,
+    RequestSettings, Stage, Target, TimeBasis, Timestamp, TokenAccounting, Usage, UsageSources,
+    Workload,
 };
 
 /// A request of the closed loop that succeeded, with output events at `outputs_ms`.
@@ -26,6 +27,7 @@ pub(crate) fn succeeded(
         completion: Completion::Succeeded,
         failure: None,
         scheduled_us: None,
+        queued_us: None,
         started_us: started_ms * 1000,
         last_attempt_started_us: started_ms * 1000,
         attempts: 1,
@@ -35,6 +37,8 @@ pub(crate) fn succeeded(
         stale_connections: 0,
         observer_lag_us: None,
         unusable_stamps: 0,
+        output_lags_us: None,
+        end_lag_us: None,
         observation: Some(observation(&outputs, tokens)),
     }
 }
@@ -77,6 +81,7 @@ pub(crate) fn silent(index: u64, started_ms: u64, elapsed_ms: u64, billed: u64) 
 pub(crate) fn observation(outputs_us: &[u64], tokens: u64) -> Observation {
     let first = outputs_us.first().copied();
     let last = outputs_us.last().copied();
+    let counted = CountSource { event: outputs_us.len() as u64, scope: CountScope::Request };
     let gaps = outputs_us.windows(2).map(|pair| pair[1] - pair[0]);
     Observation {
         dialect: Dialect::OpenaiChat,
@@ -98,6 +103,7 @@ pub(crate) fn observation(outputs_us: &[u64], tokens: u64) -> Observation {
         first_tool_call_us: None,
         arrivals_us: first.into_iter().chain(gaps).collect(),
         token_counts: None,
+        chunk_intervals: None,
         whole_body_output: false,
         not_generated: Vec::new(),
         elapsed_us: last.unwrap_or(0),
@@ -107,6 +113,12 @@ pub(crate) fn observation(outputs_us: &[u64], tokens: u64) -> Observation {
         usage: Some(Usage {
             prompt_tokens: Some(512),
             completion_tokens: Some(tokens),
+            reasoning_tokens: None,
+            cached_tokens: None,
+        }),
+        usage_sources: Some(UsageSources {
+            prompt_tokens: Some(counted),
+            completion_tokens: Some(counted),
             reasoning_tokens: None,
             cached_tokens: None,
         }),
@@ -149,22 +161,38 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
             extra_body: BTreeMap::new(),
         },
         workload: Workload {
-            source: PromptSource::Synthetic { words: 384, seed: 7 },
+            source: PromptSource::Synthetic { words: 384, seed: 7, prefix: None, nonce: None },
             target_input_tokens: Some(512),
             suite_version: name("synthetic-words-v1"),
             suite_sha256: Digest::of(b"suite"),
             dataset_sha256: Digest::of(b"dataset"),
             repeated_prompts: 0,
+            length_basis: Some(LengthBasis::Assumed {}),
         },
         load: Load {
             cell: name("c2"),
             shape: LoadShape::ClosedLoop { concurrency },
             requests,
+            duration_ms: None,
             warmup: 0,
         },
-        limits: Limits { connect_timeout_ms: 10_000, idle_timeout_ms: 60_000, timeout_ms: 600_000 },
+        goals: Vec::new(),
+        limits: Limits {
+            connect_timeout_ms: 10_000,
+            idle_timeout_ms: 60_000,
+            timeout_ms: 600_000,
+            grace_ms: 30_000,
+            max_error_ratio: None,
+        },
         max_failure_ratio: 0.0,
-        instrument: Instrumentation { kernel_stamps: KernelStamps::Sampled, resend: true },
+        instrument: Instrumentation {
+            kernel_stamps: KernelStamps::Sampled,
+            time_basis: TimeBasis::Read,
+            keep_arrivals: true,
+            workers: 1,
+            resend: true,
+            calibration: None,
+        },
         deployment: Deployment::named(name("sample-deployment"), text("Sample model"), text("c2")),
         image: None,
         evidence_mode: EvidenceMode::ActualInference,
@@ -180,5 +208,6 @@ pub(crate) fn header(plan: &Plan) -> JournalHeader {
         journal_version: 1,
         plan_sha256: Digest::of_value(plan).unwrap(),
         started_at: Timestamp::from_unix_micros(1_790_000_000_000_000),
+        started_monotonic_ns: None,
     }
 }

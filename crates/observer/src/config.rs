@@ -21,6 +21,9 @@ pub struct ObserverConfig {
     pub max_text_bytes: usize,
     /// Output events whose arrivals and token counts are kept. One more ends the reading.
     pub max_output_events: usize,
+    /// Whether the arrival of every output event is kept. If not, only what the intervals between
+    /// generated events come to is, and there may be any number of events.
+    pub keep_arrivals: bool,
     /// Whether texts are kept at all; without them those of the extraction are empty.
     pub keep_texts: bool,
     /// Whether token counts were asked for. If not, those that come are an anomaly.
@@ -28,7 +31,8 @@ pub struct ObserverConfig {
 }
 
 impl ObserverConfig {
-    /// 16 MiB a line, an event, and for all texts; 2^20 output events; texts are kept and usage was asked for.
+    /// 16 MiB a line, an event, and for all texts; 2^20 output events; arrivals and texts are kept,
+    /// and usage was asked for.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         Self { dialect: Some(dialect), ..Self::detecting() }
@@ -44,6 +48,7 @@ impl ObserverConfig {
             max_event_bytes: 16 * MEBIBYTE,
             max_text_bytes: 16 * MEBIBYTE,
             max_output_events: 1 << 20,
+            keep_arrivals: true,
             keep_texts: true,
             usage_asked: true,
         }

@@ -35,7 +35,8 @@ pub(crate) struct Events {
     pub(crate) tool_call_events: u64,
     /// The body was one JSON object.
     pub(crate) whole: bool,
-    max_output_events: usize,
+    /// `None` when their times are not kept, so that any number will do.
+    max_output_events: Option<usize>,
     /// There were more output events than that.
     stopped: bool,
 }
@@ -48,16 +49,16 @@ pub(crate) struct Malformed {
 }
 
 impl Events {
-    /// Nothing yet. The times of at most so many output events are kept.
-    pub(crate) fn new(dialect: Dialect, tally: Tally, max_output_events: usize) -> Self {
+    /// Nothing yet. The times of at most so many output events are kept; with `None` those of none.
+    pub(crate) fn new(dialect: Dialect, tally: Tally, max_output_events: Option<usize>) -> Self {
         Self {
             dialect,
             reader: reader(dialect),
             guessed: false,
             tally,
-            timeline: Timeline::default(),
+            timeline: Timeline::new(max_output_events.is_some()),
             reads: Reads::default(),
-            token_counts: TokenCounts::new(),
+            token_counts: TokenCounts::new(max_output_events.is_some()),
             malformed: Malformed::default(),
             failure: None,
             tool_call_events: 0,
@@ -185,7 +186,7 @@ impl Events {
             Verdict::Read => {
                 let said = self.tally.event();
                 if said.channels.output() {
-                    if self.timeline.arrivals_us.len() == self.max_output_events {
+                    if self.max_output_events == Some(self.timeline.arrivals_us.len()) {
                         return self.stop();
                     }
                     self.timeline.carried(said.channels, moment);

@@ -53,8 +53,9 @@ impl Observer {
     pub fn new(config: ObserverConfig) -> Self {
         let max_text_bytes = config.keep_texts.then_some(config.max_text_bytes);
         let tally = Tally::new(config.usage_asked, max_text_bytes);
+        let max_output_events = config.keep_arrivals.then_some(config.max_output_events);
         let mut events =
-            Events::new(config.dialect.unwrap_or(EVENT_GUESS), tally, config.max_output_events);
+            Events::new(config.dialect.unwrap_or(EVENT_GUESS), tally, max_output_events);
         let route = match config.dialect.map(framing) {
             None => {
                 events.guess(EVENT_GUESS);

@@ -1,13 +1,13 @@
 //! What the events of one response add up to. Dialects write into it.
 
-use streamgauge_schema::AnomalyKind;
+use streamgauge_schema::{AnomalyKind, CountScope, CountSource};
 
 use crate::anomalies::Anomalies;
 use crate::choices::{Choices, Room};
 use crate::json::{Text, Value};
 use crate::so_far::Change;
 use crate::timeline::Moment;
-use crate::usage::{Report, Reported, Scope, UsageTally};
+use crate::usage::{Report, Reported, UsageTally};
 
 /// Different model names that are kept.
 const MAX_MODELS: usize = 64;
@@ -202,7 +202,7 @@ impl Tally {
     }
 
     /// Token counts. To be called after the finish reasons of the event.
-    pub(crate) fn usage(&mut self, report: &Report, scope: Scope) {
+    pub(crate) fn usage(&mut self, report: &Report, scope: CountScope) {
         if !report.says_anything() {
             return;
         }
@@ -212,9 +212,10 @@ impl Tally {
         if let Some(Reported::Count(tokens)) = report.completion_tokens {
             self.event.completion_tokens = Some(tokens);
         }
-        let about_all = scope == Scope::Request || self.choices.list().len() == 1;
+        let about_all = scope == CountScope::Request || self.choices.list().len() == 1;
         let is_final = about_all && self.choices.all_finished();
-        let oddities = self.usage.push(report, scope, is_final);
+        let from = CountSource { event: self.moment.map_or(0, |moment| moment.event), scope };
+        let oddities = self.usage.push(report, from, is_final);
         let unasked = u64::from(!self.usage_asked);
         for (kind, count) in [
             (AnomalyKind::FallingCounter, oddities.falling),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use streamgauge_schema::IntervalSummary;
+
 use crate::tally::Channels;
 
 /// The first and last of the events that have something in common.
@@ -20,9 +22,10 @@ pub(crate) struct Moment {
 }
 
 /// The stamps of one response. They never decrease.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Timeline {
     now_us: u64,
+    keep_arrivals: bool,
     pub(crate) any: Span,
     pub(crate) output: Span,
     pub(crate) generated: Span,
@@ -31,9 +34,28 @@ pub(crate) struct Timeline {
     pub(crate) tool_call: Span,
     pub(crate) arrivals_us: Vec<u64>,
     pub(crate) not_generated: Vec<u32>,
+    /// What the intervals between generated events come to, where arrivals are not kept.
+    pub(crate) intervals: Option<IntervalSummary>,
 }
 
 impl Timeline {
+    /// Nothing has happened.
+    pub(crate) fn new(keep_arrivals: bool) -> Self {
+        Self {
+            now_us: 0,
+            keep_arrivals,
+            any: Span::default(),
+            output: Span::default(),
+            generated: Span::default(),
+            reasoning: Span::default(),
+            content: Span::default(),
+            tool_call: Span::default(),
+            arrivals_us: Vec::new(),
+            not_generated: Vec::new(),
+            intervals: None,
+        }
+    }
+
     /// Sets the time of what comes next. A time before the last one is taken for the last one.
     pub(crate) fn advance(&mut self, at: Duration) {
         let at_us = u64::try_from(at.as_micros()).unwrap_or(u64::MAX);
@@ -54,9 +76,10 @@ impl Timeline {
 
     /// That event carried output, on these channels.
     pub(crate) fn carried(&mut self, channels: Channels, moment: Moment) {
-        self.arrivals_us.push(moment.us - self.output.last_us().unwrap_or(0));
-        if !channels.generated() {
-            self.not_generated.push(u32::try_from(self.output.count).unwrap_or(u32::MAX));
+        if self.keep_arrivals {
+            self.keep(channels, moment);
+        } else if channels.generated() {
+            self.sum_up(moment);
         }
         for (carried, span) in [
             (true, &mut self.output),
@@ -69,6 +92,26 @@ impl Timeline {
                 span.push(moment);
             }
         }
+    }
+}
+
+impl Timeline {
+    fn keep(&mut self, channels: Channels, moment: Moment) {
+        self.arrivals_us.push(moment.us - self.output.last_us().unwrap_or(0));
+        if !channels.generated() {
+            self.not_generated.push(u32::try_from(self.output.count).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn sum_up(&mut self, moment: Moment) {
+        let Some(last_us) = self.generated.last_us() else { return };
+        let interval = moment.us - last_us;
+        let none = IntervalSummary { count: 0, min_us: u64::MAX, max_us: 0, sum_us: 0 };
+        let sum = self.intervals.get_or_insert(none);
+        sum.count += 1;
+        sum.min_us = sum.min_us.min(interval);
+        sum.max_us = sum.max_us.max(interval);
+        sum.sum_us += interval;
     }
 }
 

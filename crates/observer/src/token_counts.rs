@@ -9,9 +9,9 @@ pub(crate) struct TokenCounts {
 }
 
 impl TokenCounts {
-    /// Nothing counted yet.
-    pub(crate) fn new() -> Self {
-        Self { tokens: Some(Vec::new()), counted: 0 }
+    /// Nothing counted yet, and nothing ever if they are not kept.
+    pub(crate) fn new(kept: bool) -> Self {
+        Self { tokens: kept.then(Vec::new), counted: 0 }
     }
 
     /// Takes what an output event says of the tokens so far, its own included.
@@ -49,7 +49,7 @@ mod tests {
             (&[Some(1), Some(1)], None),
             (&[Some(2), Some(1), Some(3)], None),
         ] {
-            let mut tokens = TokenCounts::new();
+            let mut tokens = TokenCounts::new(true);
             counts.iter().for_each(|counted| tokens.push(*counted));
             assert_eq!(tokens.into_tokens().as_deref(), expected, "{counts:?}");
         }

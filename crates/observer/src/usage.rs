@@ -1,6 +1,6 @@
 //! Token counts over the events of one response.
 
-use streamgauge_schema::Usage;
+use streamgauge_schema::{CountScope, CountSource, Usage, UsageSources};
 
 use crate::count::count;
 use crate::json::Value;
@@ -30,17 +30,6 @@ pub(crate) struct Report {
     pub(crate) reasoning_tokens: Option<Reported>,
 }
 
-/// What a report is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// A state of things while the answer is still being made.
-    Running,
-    /// The end of one choice.
-    Choice,
-    /// The end of the request: the event is about no choice.
-    Request,
-}
-
 /// What was odd about one report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Oddities {
@@ -54,6 +43,7 @@ pub(crate) struct Oddities {
 #[derive(Debug, Default)]
 pub(crate) struct UsageTally {
     last: Counts,
+    sources: [Option<CountSource>; FIELDS.len()],
     invalid: [bool; FIELDS.len()],
     choice_ends: Ends,
     request_ends: Ends,
@@ -92,7 +82,7 @@ impl Report {
 
 impl UsageTally {
     /// Takes what the next event reports; `is_final` says that nothing can follow that changes it.
-    pub(crate) fn push(&mut self, report: &Report, scope: Scope, is_final: bool) -> Oddities {
+    pub(crate) fn push(&mut self, report: &Report, from: CountSource, is_final: bool) -> Oddities {
         let mut oddities = Oddities::default();
         let mut counts = Counts::default();
         for (field, value) in report.values().into_iter().enumerate() {
@@ -107,14 +97,15 @@ impl UsageTally {
                     oddities.falling += u64::from(fell);
                     self.completion_fell |= fell && field == COMPLETION;
                     self.last[field] = Some(count);
+                    self.sources[field] = Some(from);
                     counts[field] = Some(count);
                 }
             }
         }
-        match scope {
-            Scope::Running => {}
-            Scope::Choice => _ = self.choice_ends.push(counts),
-            Scope::Request => _ = self.request_ends.push(counts),
+        match from.scope {
+            CountScope::Running => {}
+            CountScope::Choice => _ = self.choice_ends.push(counts),
+            CountScope::Request => _ = self.request_ends.push(counts),
         }
         if is_final {
             oddities.disagreeing = self.finals.push(counts);
@@ -141,6 +132,17 @@ impl UsageTally {
     pub(crate) fn usage(&self) -> Option<Usage> {
         let [cached_tokens, completion_tokens, prompt_tokens, reasoning_tokens] = self.last;
         self.last.iter().any(Option::is_some).then_some(Usage {
+            prompt_tokens,
+            completion_tokens,
+            reasoning_tokens,
+            cached_tokens,
+        })
+    }
+
+    /// Where those values were reported; `None` when there was none at all.
+    pub(crate) fn sources(&self) -> Option<UsageSources> {
+        let [cached_tokens, completion_tokens, prompt_tokens, reasoning_tokens] = self.sources;
+        self.sources.iter().any(Option::is_some).then_some(UsageSources {
             prompt_tokens,
             completion_tokens,
             reasoning_tokens,
@@ -182,15 +184,24 @@ mod tests {
         }
     }
 
+    fn at(event: u64, scope: CountScope) -> CountSource {
+        CountSource { event, scope }
+    }
+
     #[test]
-    fn each_field_keeps_its_last_valid_value() {
+    fn each_field_keeps_its_last_valid_value_and_its_source() {
         let mut tally = UsageTally::default();
-        assert_eq!(tally.usage(), None);
-        assert_eq!(tally.push(&report("9", "4"), Scope::Running, false).falling, 0);
-        let odd = tally.push(&report("\"9\"", "3.0"), Scope::Running, false);
+        assert_eq!((tally.usage(), tally.sources()), (None, None));
+        let (first, second) = (at(3, CountScope::Running), at(5, CountScope::Request));
+        assert_eq!(tally.push(&report("9", "4"), first, false).falling, 0);
+        let odd = tally.push(&report("\"9\"", "3.0"), second, false);
         assert_eq!(odd, Oddities { invalid: 1, falling: 1, disagreeing: 0 });
         assert!(tally.completion_fell());
-        assert_eq!(tally.push(&report("null", "null"), Scope::Running, false), Oddities::default());
+        let later = at(6, CountScope::Request);
+        assert_eq!(tally.push(&report("null", "null"), later, false), Oddities::default());
+        let sources = tally.sources().unwrap();
+        assert_eq!((sources.prompt_tokens, sources.completion_tokens), (Some(first), Some(second)));
+        assert_eq!((sources.reasoning_tokens, sources.cached_tokens), (None, None));
         assert_eq!(tally.invalid(), ["prompt_tokens"]);
         let usage = tally.usage().unwrap();
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(9), Some(3)));
@@ -199,7 +210,7 @@ mod tests {
 
     #[test]
     fn reports_about_the_request_outrank_those_about_choices() {
-        use Scope::{Choice, Request, Running};
+        use CountScope::{Choice, Request, Running};
         for (reports, expected) in [
             (&[("4", Running), ("9", Running)][..], false),
             (&[("4", Choice), ("9", Choice)], true),
@@ -211,11 +222,12 @@ mod tests {
         ] {
             let mut tally = UsageTally::default();
             for (completion, scope) in reports {
-                tally.push(&report("7", completion), *scope, false);
+                tally.push(&report("7", completion), at(0, *scope), false);
             }
             assert_eq!(tally.is_ambiguous(), expected, "{reports:?}");
         }
     }
+
     #[test]
     fn final_reports_agree_or_not() {
         let mut tally = UsageTally::default();
@@ -228,7 +240,7 @@ mod tests {
             ("14", false, 0),
             ("11", true, 1),
         ] {
-            let odd = tally.push(&report("7", completion), Scope::Request, is_final);
+            let odd = tally.push(&report("7", completion), at(0, CountScope::Request), is_final);
             assert_eq!(odd.disagreeing, expected, "{completion}");
         }
     }

@@ -33,6 +33,11 @@ pub struct JournalHeader {
     pub plan_sha256: Digest,
     /// Start of the run, the zero of every `started_us`.
     pub started_at: Timestamp,
+    /// The same instant on the monotonic clock of the machine that measured (CLOCK_MONOTONIC), in
+    /// nanoseconds; `None` where it has none. With it, stamps of another process on that machine can
+    /// be held against these.
+    #[serde(deserialize_with = "nullable")]
+    pub started_monotonic_ns: Option<u64>,
 }
 
 /// One request that has ended. Exactly one line stands for each request that was sent.
@@ -58,6 +63,10 @@ pub struct RequestLine {
     /// When the load schedule wanted it, since the run's start; open loop only.
     #[serde(deserialize_with = "nullable")]
     pub scheduled_us: Option<u64>,
+    /// How long after that it had to wait for a place below the limit of requests under way; `None`
+    /// without such a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_us: Option<u64>,
     /// Immediately before the write of its first byte, since the run's start. Of a request that
     /// was sent twice, the first attempt's.
     pub started_us: u64,
@@ -82,6 +91,13 @@ pub struct RequestLine {
     pub observer_lag_us: Option<Vec<u64>>,
     /// Kernel stamps that were not used: a lag below 0 or above one second.
     pub unusable_stamps: u64,
+    /// For each output event: the lag of the read that completed it. There when every read of an
+    /// output event had a usable stamp: only then are all arrivals known by the kernel's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_lags_us: Option<Vec<u64>>,
+    /// The lag of the read that ended the response; there together with `output_lags_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_lag_us: Option<u64>,
 
     /// What the response showed; `None` when no head of a response arrived.
     #[serde(deserialize_with = "nullable")]
@@ -115,6 +131,8 @@ pub struct JournalTrailer {
 closed_vocabulary! {
     /// Why a run ended.
     EndReason {
+        /// Too many requests had failed.
+        ErrorRate = "error_rate",
         /// Every declared request has ended.
         Finished = "finished",
         /// A signal stopped it.

@@ -39,6 +39,7 @@ mod journal;
 mod json;
 #[cfg(feature = "schemars")]
 mod json_schemas;
+mod load;
 mod nullable;
 mod observation;
 mod outcome;
@@ -66,18 +67,22 @@ pub use journal::{
 pub use json::{Json, Layout, Position, digest_bytes, file_bytes};
 #[cfg(feature = "schemars")]
 pub use json_schemas::{json_schema, schema_names};
-pub use observation::{Anomaly, AnomalyKind, ChoiceTimeline, Observation, StreamError, Usage};
+pub use load::{Arrivals, ClientStage, Load, LoadShape, RateStage};
+pub use observation::{
+    Anomaly, AnomalyKind, ChoiceTimeline, CountScope, CountSource, IntervalSummary, Observation,
+    StreamError, Usage, UsageSources,
+};
 pub use outcome::{BodyKind, CaseOutcome, Completion, Ending, FailureClass, FailureStage};
 pub use path::{JsonPath, Segment};
 pub use plan::{
-    Instrumentation, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource, RequestSettings,
-    Target, Workload,
+    Goal, GoalQuantity, Instrumentation, KernelStamps, LengthBasis, LengthProbe, Limits, Plan,
+    PromptSource, RequestSettings, SharedPrefix, Target, Workload,
 };
 pub use record::{
-    Boundary, CacheState, Case, Condition, Counts, Deployment, Direction, Evidence, EvidenceMode,
-    InstrumentReport, Interval, IntervalBasis, LoadReport, Metric, MetricV1, Performance, Phase,
-    Role, RunRecord, RunRecordV1, RunRecordV2, RunStatus, Spread, TimeBasis, TokenAccounting,
-    TokenSource, Unit, Window, WindowName, Windows,
+    Boundary, CacheState, Calibration, Case, Condition, Counts, Deployment, Direction, Evidence,
+    EvidenceMode, InstrumentReport, Interval, IntervalBasis, LoadReport, Metric, MetricV1,
+    Performance, Phase, Role, RunRecord, RunRecordV1, RunRecordV2, RunStatus, Spread, StageReport,
+    TimeBasis, TokenAccounting, TokenSource, Unit, Window, WindowName, Windows,
 };
 pub use request::Request;
 pub use stream::{Dialect, End, Head};

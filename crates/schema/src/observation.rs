@@ -74,6 +74,9 @@ pub struct Observation {
     /// any output belong to the output event after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_counts: Option<Vec<u64>>,
+    /// The intervals between generated events, where the single arrivals were not to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_intervals: Option<IntervalSummary>,
     /// The body was one JSON object with output in it: there was output, but nothing was streamed,
     /// so none of it has a time.
     pub whole_body_output: bool,
@@ -94,6 +97,9 @@ pub struct Observation {
     /// Token counts as reported; `None` when no valid count was seen.
     #[serde(deserialize_with = "nullable")]
     pub usage: Option<Usage>,
+    /// Where each of these counts was reported; `None` exactly when `usage` is.
+    #[serde(deserialize_with = "nullable")]
+    pub usage_sources: Option<UsageSources>,
     /// Several choices whose final usage events differ, or which have one each and none for all: the
     /// bytes do not tell what was counted.
     pub usage_ambiguous: bool,
@@ -184,6 +190,64 @@ pub struct Usage {
     /// Tokens of the prompt that came from a cache.
     #[serde(deserialize_with = "nullable")]
     pub cached_tokens: Option<u64>,
+}
+
+/// Where the token counts of a response were reported: for each count of [`Usage`] that is there,
+/// the report that it was taken from, which is the last valid one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct UsageSources {
+    /// Of the tokens of the prompt.
+    #[serde(deserialize_with = "nullable")]
+    pub prompt_tokens: Option<CountSource>,
+    /// Of the tokens of the answer.
+    #[serde(deserialize_with = "nullable")]
+    pub completion_tokens: Option<CountSource>,
+    /// Of the tokens of reasoning.
+    #[serde(deserialize_with = "nullable")]
+    pub reasoning_tokens: Option<CountSource>,
+    /// Of the tokens from a cache.
+    #[serde(deserialize_with = "nullable")]
+    pub cached_tokens: Option<CountSource>,
+}
+
+/// The report that a token count was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CountSource {
+    /// The event that held it, from 0.
+    pub event: u64,
+    /// What that report was about.
+    pub scope: CountScope,
+}
+
+closed_vocabulary! {
+    /// What a report of token counts is about.
+    CountScope {
+        /// The end of one choice.
+        Choice = "choice",
+        /// The request as a whole: the event is about no single choice.
+        Request = "request",
+        /// The state of things while the answer was still being made.
+        Running = "running",
+    }
+}
+
+/// The intervals between events of one response, without the single ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct IntervalSummary {
+    /// How many.
+    pub count: u64,
+    /// The shortest.
+    pub min_us: u64,
+    /// The longest.
+    pub max_us: u64,
+    /// All together.
+    pub sum_us: u64,
 }
 
 /// Something odd in a stream that does not by itself fail the request.

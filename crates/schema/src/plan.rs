@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::json::Json;
+use crate::load::Load;
 use crate::nullable::nullable;
-use crate::record::{CacheState, Condition, Deployment, EvidenceMode, TokenAccounting};
+use crate::record::{
+    CacheState, Calibration, Condition, Deployment, EvidenceMode, TimeBasis, TokenAccounting,
+};
 use crate::stream::Dialect;
 use crate::text::{Identifier, PublicText};
 use crate::vocabulary::closed_vocabulary;
@@ -34,7 +37,9 @@ pub struct Plan {
     pub workload: Workload,
     /// How the requests are sent.
     pub load: Load,
-    /// Time limits.
+    /// What a request must keep to count as good; empty when nothing was asked of it.
+    pub goals: Vec<Goal>,
+    /// When to stop waiting.
     pub limits: Limits,
     /// Share of requests that may fail before the figures stop being eligible, 0 to 1.
     pub max_failure_ratio: f64,
@@ -113,6 +118,39 @@ pub struct Workload {
     pub dataset_sha256: Digest,
     /// Measured requests whose prompt occurs more than once.
     pub repeated_prompts: u64,
+    /// How the length of synthetic prompts was chosen; `None` when a dataset decides.
+    #[serde(deserialize_with = "nullable")]
+    pub length_basis: Option<LengthBasis>,
+}
+
+/// How many words a synthetic prompt gets for the tokens that it is meant to have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum LengthBasis {
+    /// Four tokens for three words, as common tokenizers have it for English.
+    Assumed {},
+    /// A line through what the server itself counted for some prompts.
+    Calibrated {
+        /// The prompts that were counted.
+        probes: Vec<LengthProbe>,
+    },
+    /// A tokenizer's own file counted the words.
+    Tokenizer {
+        /// Digest of the file.
+        sha256: Digest,
+    },
+}
+
+/// One prompt whose tokens the server counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LengthProbe {
+    /// Its words.
+    pub words: u64,
+    /// What the server reported as `prompt_tokens`.
+    pub prompt_tokens: u64,
 }
 
 /// Where prompts come from.
@@ -128,70 +166,40 @@ pub enum PromptSource {
         records: u64,
         /// Use the lines again from the first when there are more requests than lines.
         repeat: bool,
-        /// Put a line of its own before each prompt, so that no two are equal.
-        nonce: bool,
+        /// Seed of a line of its own before each prompt, so that no two are equal, not even in runs
+        /// of different seeds; `None` adds no line.
+        #[serde(deserialize_with = "nullable")]
+        nonce: Option<u64>,
     },
-    /// Unique prompts of seeded words.
+    /// Prompts of seeded words.
     Synthetic {
-        /// Words a prompt.
+        /// Words a prompt, a shared prefix included.
         words: u64,
         /// Seed of the words.
         seed: u64,
+        /// Beginnings that prompts have in common.
+        #[serde(deserialize_with = "nullable")]
+        prefix: Option<SharedPrefix>,
+        /// Seed of a line of its own before each prompt, or before each shared prefix, so that a
+        /// server's cache knows nothing of another run's; `None` adds no line.
+        #[serde(deserialize_with = "nullable")]
+        nonce: Option<u64>,
     },
 }
 
-/// How requests are sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Beginnings that prompts have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Load {
-    /// Name of the cell, by which runs are matched.
-    pub cell: Identifier,
-    /// Its shape.
-    pub shape: LoadShape,
-    /// Measured requests.
-    pub requests: u64,
-    /// Requests sent before the measurement and left out of it.
-    pub warmup: u64,
+pub struct SharedPrefix {
+    /// Words of each.
+    pub words: u64,
+    /// How many different ones there are; request after request takes the next.
+    pub count: u64,
 }
 
-impl Load {
-    /// Most requests of a stage: their digests and outcomes are held in memory.
-    pub const MAX_REQUESTS: u64 = 10_000_000;
-}
-
-/// The shape of a load.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum LoadShape {
-    /// A fixed number of clients, each of which sends its next request when the last has ended.
-    ClosedLoop {
-        /// How many clients.
-        concurrency: u64,
-    },
-}
-
-impl LoadShape {
-    /// The word for the shape in a record.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::ClosedLoop { .. } => "closed_loop",
-        }
-    }
-
-    /// The most requests that this shape has under way at once.
-    #[must_use]
-    pub fn max_inflight(&self) -> u64 {
-        match self {
-            Self::ClosedLoop { concurrency } => *concurrency,
-        }
-    }
-}
-
-/// Time limits of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// When to stop waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -201,17 +209,58 @@ pub struct Limits {
     pub idle_timeout_ms: u64,
     /// From `started` to the end.
     pub timeout_ms: u64,
+    /// How long requests under way may go on after the load's duration has passed.
+    pub grace_ms: u64,
+    /// Share of ended measured requests that may fail, 0 to 1, before the run is stopped; `None`
+    /// never stops it.
+    #[serde(deserialize_with = "nullable")]
+    pub max_error_ratio: Option<f64>,
+}
+
+/// What a request must keep to count as good. A request that lacks the quantity misses the goal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    /// What is limited.
+    pub quantity: GoalQuantity,
+    /// The most that it may be, in milliseconds.
+    pub limit_ms: f64,
+}
+
+closed_vocabulary! {
+    /// A quantity of a single request that can have a goal.
+    GoalQuantity {
+        /// From `started` to the end.
+        E2e = "e2e",
+        /// Time per output token after the first.
+        Tpot = "tpot",
+        /// Time to the first content.
+        Ttfc = "ttfc",
+        /// Time to the first output.
+        Ttft = "ttft",
+    }
 }
 
 /// What measures, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Instrumentation {
     /// Which connections carry the kernel's receive stamps.
     pub kernel_stamps: KernelStamps,
+    /// Which clock reading an arrival is in the record.
+    pub time_basis: TimeBasis,
+    /// Keep the arrival of every output event; if not, only count, least, greatest and sum of the
+    /// intervals of each response are kept.
+    pub keep_arrivals: bool,
+    /// Threads that send and receive, each with connections of its own.
+    pub workers: u64,
     /// Send a request once more when a reused connection turns out closed before any answer.
     pub resend: bool,
+    /// What this client's own error was found to be at this load, on this machine.
+    #[serde(deserialize_with = "nullable")]
+    pub calibration: Option<Calibration>,
 }
 
 closed_vocabulary! {

@@ -9,8 +9,8 @@ mod versions;
 mod words;
 
 pub use parts::{
-    Case, Condition, Counts, Deployment, Evidence, InstrumentReport, Interval, LoadReport, Metric,
-    MetricV1, Performance, Spread, Window, Windows,
+    Calibration, Case, Condition, Counts, Deployment, Evidence, InstrumentReport, Interval,
+    LoadReport, Metric, MetricV1, Performance, Spread, StageReport, Window, Windows,
 };
 pub use versions::{RunRecord, RunRecordV1, RunRecordV2};
 pub use words::{

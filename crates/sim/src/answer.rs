@@ -10,6 +10,8 @@
 //! M and W are taken without quotes around them and without punctuation after them. Without the
 //! second or third the answer is seeded pseudo-words.
 
+use std::ops::Range;
+
 use serde_json::value::RawValue;
 
 use crate::config::SimConfig;
@@ -41,9 +43,55 @@ pub(crate) struct Limits {
 /// An answer, as tokens.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answer {
-    pub(crate) content: Vec<String>,
+    pub(crate) content: Tokens,
     pub(crate) finish: FinishReason,
-    pub(crate) reasoning: Vec<String>,
+    pub(crate) reasoning: Tokens,
+}
+
+/// Tokens one after another in one text, so that an answer costs two allocations and not one a
+/// token.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Tokens {
+    /// Where each token ends in the text.
+    ends: Vec<usize>,
+    text: String,
+}
+
+impl Tokens {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The text of all tokens.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of some tokens, by their places.
+    pub(crate) fn slice(&self, places: Range<usize>) -> &str {
+        &self.text[self.start(places.start)..self.start(places.end)]
+    }
+
+    /// Adds one token, given in parts.
+    pub(crate) fn push(&mut self, parts: &[&str]) {
+        self.text.extend(parts.iter().copied());
+        self.ends.push(self.text.len());
+    }
+
+    fn start(&self, place: usize) -> usize {
+        if place == 0 { 0 } else { self.ends[place - 1] }
+    }
+
+    fn truncate(&mut self, length: usize) {
+        if length < self.len() {
+            self.text.truncate(self.start(length));
+            self.ends.truncate(length);
+        }
+    }
 }
 
 /// Why an answer ends.
@@ -59,12 +107,15 @@ pub(crate) fn compose(config: &SimConfig, prompt: &Prompt, limits: Limits) -> An
     let mut rng = generator(config.seed, Purpose::Answer, &prompt.text);
     let limit = limits.max_tokens.unwrap_or(config.answer_tokens).min(MAX_ANSWER_TOKENS);
     let reasoning_tokens = (f64::from(limit) * config.reasoning_ratio).round() as usize;
-    let mut reasoning = Vec::with_capacity(reasoning_tokens);
+    let mut reasoning = Tokens::default();
     extend_with_words(&mut reasoning, reasoning_tokens, &mut rng);
 
-    let marker = marker(&prompt.instruction);
-    let body = repetition(&prompt.instruction).or_else(|| json_object(&prompt.instruction));
-    let instructed = body.is_some();
+    let instruction = prompt.instruction.as_str();
+    let mut content = Tokens::default();
+    if let Some(marker) = marker(instruction) {
+        content.push(&[marker]);
+    }
+    let instructed = repeat(instruction, &mut content) || copy_json(instruction, &mut content);
     let endless = limits.max_tokens.is_some() && (limits.ignore_eos || !instructed);
     let budget = match limits.max_tokens {
         None if instructed => MAX_ANSWER_TOKENS,
@@ -72,14 +123,6 @@ pub(crate) fn compose(config: &SimConfig, prompt: &Prompt, limits: Limits) -> An
     } as usize
         - reasoning_tokens;
 
-    let mut content: Vec<String> = marker.into_iter().collect();
-    for token in body.into_iter().flatten() {
-        content.push(if content.len() == 1 && !token.starts_with(' ') {
-            format!(" {token}")
-        } else {
-            token
-        });
-    }
     let cut = content.len() > budget;
     content.truncate(budget);
     if endless || !instructed {
@@ -104,12 +147,22 @@ fn bare(word: &str) -> Option<&str> {
     (!word.is_empty()).then_some(word)
 }
 
-fn marker(instruction: &str) -> Option<String> {
+fn marker(instruction: &str) -> Option<&str> {
     let rest = after(instruction, &["begin", "with", "the", "marker"])?;
-    bare(rest.first()?).map(str::to_owned)
+    bare(rest.first()?)
 }
 
-fn repetition(instruction: &str) -> Option<Vec<String>> {
+/// Follows the second instruction, if there is one.
+fn repeat(instruction: &str, content: &mut Tokens) -> bool {
+    let Some((word, count)) = repetition(instruction) else { return false };
+    for _ in 0..count {
+        content.push(if content.is_empty() { &[word] } else { &[" ", word] });
+    }
+    true
+}
+
+/// A word, and how often it is to be repeated.
+fn repetition(instruction: &str) -> Option<(&str, usize)> {
     let rest = after(instruction, &["repeat", "the", "word"])?;
     let (word, count, times) = match rest[..] {
         [word, exactly, count, times, ..] if exactly.eq_ignore_ascii_case("exactly") => {
@@ -121,55 +174,60 @@ fn repetition(instruction: &str) -> Option<Vec<String>> {
     if !bare(times)?.eq_ignore_ascii_case("times") {
         return None;
     }
-    let word = bare(word)?;
     // One more than the limit, so that a longer answer is seen to be cut.
     let count = count.parse::<usize>().ok()?.min(MAX_ANSWER_TOKENS as usize + 1);
-    let first = (count > 0).then(|| word.to_owned());
-    Some(
-        first
-            .into_iter()
-            .chain(std::iter::repeat_n(format!(" {word}"), count.saturating_sub(1)))
-            .collect(),
-    )
+    Some((bare(word)?, count))
 }
 
-fn json_object(instruction: &str) -> Option<Vec<String>> {
+/// Follows the third instruction, if there is one.
+fn copy_json(instruction: &str, content: &mut Tokens) -> bool {
+    let Some(object) = json_object(instruction) else { return false };
+    let separator = if content.is_empty() { "" } else { " " };
+    for (index, token) in tokens(object.get()).into_iter().enumerate() {
+        content.push(&[if index == 0 { separator } else { "" }, token]);
+    }
+    true
+}
+
+fn json_object(instruction: &str) -> Option<&RawValue> {
     const PHRASE: &str = "return json with fields";
     let found = instruction.to_ascii_lowercase().find(PHRASE)?;
     let rest = instruction[found + PHRASE.len()..].trim_start();
     if !rest.starts_with('{') {
         return None;
     }
-    let object = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>().next()?.ok()?;
-    Some(tokens(object.get()))
+    serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>().next()?.ok()
 }
 
 /// Cuts before each run of white space that follows a word.
-fn tokens(text: &str) -> Vec<String> {
-    let mut tokens = vec![String::new()];
-    let mut previous_is_space = true;
-    for character in text.chars() {
+fn tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let (mut begin, mut previous_is_space) = (0, true);
+    for (place, character) in text.char_indices() {
         if character.is_whitespace() && !previous_is_space {
-            tokens.push(String::new());
+            tokens.push(&text[begin..place]);
+            begin = place;
         }
         previous_is_space = character.is_whitespace();
-        tokens.last_mut().expect("it starts with one and only grows").push(character);
     }
+    tokens.push(&text[begin..]);
     tokens
 }
 
 /// Appends pseudo-words until `tokens` holds `length`.
-fn extend_with_words(tokens: &mut Vec<String>, length: usize, rng: &mut impl Rng) {
+fn extend_with_words(tokens: &mut Tokens, length: usize, rng: &mut impl Rng) {
     const CONSONANTS: &[u8] = b"bdfgklmnprstvz";
     const VOWELS: &[u8] = b"aeiou";
     while tokens.len() < length {
-        let mut token = String::from(if tokens.is_empty() { "" } else { " " });
+        if !tokens.is_empty() {
+            tokens.text.push(' ');
+        }
         for _ in 0..=rng.next_u32() % 3 {
             for letters in [CONSONANTS, VOWELS] {
-                token.push(letters[rng.next_u32() as usize % letters.len()].into());
+                tokens.text.push(letters[rng.next_u32() as usize % letters.len()].into());
             }
         }
-        tokens.push(token);
+        tokens.push(&[]);
     }
 }
 
@@ -200,10 +258,11 @@ mod tests {
                 r#"{"a": 1,  "b": [true, "x y"]}"#,
             ),
             (r#"begin with the marker Q, return json with fields {"a":1}"#, r#"Q {"a":1}"#),
+            ("return json with fields {\"a\":\n1}", "{\"a\":\n1}"),
         ];
         for (instruction, expected) in cases {
             let answer = composed(&SimConfig::default(), instruction, None, false);
-            assert_eq!(answer.content.concat(), expected, "{instruction}");
+            assert_eq!(answer.content.text(), expected, "{instruction}");
             assert_eq!(answer.finish, FinishReason::Stop);
         }
     }
@@ -227,7 +286,7 @@ mod tests {
             assert!(
                 answer
                     .content
-                    .concat()
+                    .text()
                     .bytes()
                     .all(|byte| byte == b' ' || byte.is_ascii_lowercase()),
                 "{text}"
@@ -277,13 +336,12 @@ mod tests {
     #[test]
     fn any_number_of_leading_tokens_is_sane_text() {
         let answer = composed(&SimConfig::default(), "begin with the marker M", None, false);
-        let mut text = String::new();
-        for (index, token) in answer.content.iter().enumerate() {
-            text.push_str(token);
-            assert_eq!(text.split(' ').count(), index + 1);
-            assert_eq!(text.split_whitespace().count(), index + 1);
+        for length in 1..=answer.content.len() {
+            let text = answer.content.slice(0..length);
+            assert_eq!(text.split(' ').count(), length);
+            assert_eq!(text.split_whitespace().count(), length);
         }
-        assert!(text.starts_with("M "));
+        assert!(answer.content.text().starts_with("M "));
     }
 
     #[test]

@@ -7,11 +7,12 @@
 //! usage and end mark are due with the last output event; a response that is not streamed, head
 //! included, too.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::answer::{Answer, FinishReason};
+use crate::answer::{Answer, FinishReason, Tokens};
 use crate::chat::{ChatRequest, StreamUsage};
 use crate::config::{Jitter, RoleChunk, SimConfig};
 use crate::faults::{FaultKind, FaultPoint};
@@ -20,6 +21,7 @@ use crate::seeded::{Purpose, generator, normal, unit};
 /// A response as it is to be sent.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Plan {
+    pub(crate) answer: Answer,
     /// When the head is due; `None`: `end` comes in place of it.
     pub(crate) head: Option<Duration>,
     /// In order of sending; due times never decrease.
@@ -28,7 +30,7 @@ pub(crate) struct Plan {
     pub(crate) end: End,
 }
 
-/// One write of the body.
+/// One event of the body.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Step {
     pub(crate) due: Duration,
@@ -40,26 +42,15 @@ pub(crate) enum Event {
     /// `[DONE]`.
     Done,
     Finish(FinishReason),
+    /// Tokens of the answer, by their places in their channel.
     Output {
         channel: Channel,
-        text: String,
-        tokens: u32,
+        places: Range<usize>,
     },
     Role,
     Usage,
     /// A response that is not streamed.
-    Whole(Answer),
-}
-
-impl Event {
-    /// Completion tokens that the event carries.
-    pub(crate) fn tokens(&self) -> u64 {
-        match self {
-            Self::Output { tokens, .. } => (*tokens).into(),
-            Self::Whole(answer) => (answer.reasoning.len() + answer.content.len()) as u64,
-            Self::Done | Self::Finish(_) | Self::Role | Self::Usage => 0,
-        }
-    }
+    Whole,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +71,25 @@ pub(crate) enum End {
     Reset,
 }
 
+impl Answer {
+    /// The tokens of one channel.
+    pub(crate) fn tokens(&self, channel: Channel) -> &Tokens {
+        match channel {
+            Channel::Content => &self.content,
+            Channel::Reasoning => &self.reasoning,
+        }
+    }
+
+    /// How many tokens an event carries.
+    pub(crate) fn tokens_of(&self, event: &Event) -> u64 {
+        match event {
+            Event::Output { places, .. } => places.len() as u64,
+            Event::Whole => (self.reasoning.len() + self.content.len()) as u64,
+            Event::Done | Event::Finish(_) | Event::Role | Event::Usage => 0,
+        }
+    }
+}
+
 impl Plan {
     /// The fault-free response. `key` names the request for the jitter.
     pub(crate) fn new(
@@ -93,25 +103,20 @@ impl Plan {
         let finish = answer.finish;
         let mut outputs = Vec::new();
         let mut last = first;
-        for (channel, tokens) in
-            [(Channel::Reasoning, &answer.reasoning), (Channel::Content, &answer.content)]
-        {
-            for tokens in tokens.chunks(config.tokens_per_event as usize) {
+        for channel in [Channel::Reasoning, Channel::Content] {
+            let (count, size) = (answer.tokens(channel).len(), config.tokens_per_event as usize);
+            for begin in (0..count).step_by(size) {
                 if !outputs.is_empty() {
                     last += pace.interval();
                 }
-                let event =
-                    Event::Output { channel, text: tokens.concat(), tokens: tokens.len() as u32 };
-                outputs.push(Step { due: last, event });
+                let places = begin..(begin + size).min(count);
+                outputs.push(Step { due: last, event: Event::Output { channel, places } });
             }
         }
         let end = End::Body { by_fault: false };
         if !request.stream {
-            return Self {
-                head: Some(last),
-                steps: vec![Step { due: last, event: Event::Whole(answer) }],
-                end,
-            };
+            let steps = vec![Step { due: last, event: Event::Whole }];
+            return Self { answer, head: Some(last), steps, end };
         }
         let role_due = match config.role_chunk {
             RoleChunk::AtOnce => Duration::ZERO,
@@ -122,7 +127,7 @@ impl Plan {
         let usage = (request.usage != StreamUsage::Never).then_some(Event::Usage);
         let closing = [Some(Event::Finish(finish)), usage, Some(Event::Done)];
         steps.extend(closing.into_iter().flatten().map(|event| Step { due: last, event }));
-        Self { head: Some(Duration::ZERO), steps, end }
+        Self { answer, head: Some(Duration::ZERO), steps, end }
     }
 
     /// The same response under a fault. A status fault replaces the response and is no matter of a
@@ -167,8 +172,9 @@ impl Plan {
         roles + usize::try_from(count).unwrap_or(usize::MAX).min(outputs)
     }
 
-    fn is_whole(&self) -> bool {
-        matches!(self.steps[..], [Step { event: Event::Whole(_), .. }])
+    /// Whether the response is not streamed.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.steps[..], [Step { event: Event::Whole, .. }])
     }
 }
 

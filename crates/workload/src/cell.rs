@@ -15,6 +15,7 @@ use streamgauge_schema::{Identifier, LoadShape};
 pub fn cell_name(shape: &LoadShape) -> Identifier {
     let name = match shape {
         LoadShape::ClosedLoop { concurrency } => format!("c{concurrency}"),
+        other => other.name().replace('_', "-"),
     };
     Identifier::new(name).expect("a letter and at most 20 digits are an identifier")
 }

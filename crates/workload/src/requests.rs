@@ -10,7 +10,8 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use streamgauge_schema::{
-    Dialect, Digest, Identifier, PromptSource, Request, RequestSettings, Stage, Workload,
+    Dialect, Digest, Identifier, LengthBasis, PromptSource, Request, RequestSettings, Stage,
+    Workload,
 };
 
 use crate::body::{BodyFormat, BodyTemplate};
@@ -127,13 +128,17 @@ impl Requests {
                     path: dataset.file_name().to_owned(),
                     records: dataset.lines().len() as u64,
                     repeat: *reuse == Reuse::Repeat,
-                    nonce: *reuse == Reuse::Nonce,
+                    nonce: (*reuse == Reuse::Nonce).then_some(0),
                 };
                 (source, base_name(dataset.file_name()), dataset.digest())
             }
             Prompts::Synthetic(prompts) => {
-                let source =
-                    PromptSource::Synthetic { words: prompts.words(), seed: prompts.seed() };
+                let source = PromptSource::Synthetic {
+                    words: prompts.words(),
+                    seed: prompts.seed(),
+                    prefix: None,
+                    nonce: None,
+                };
                 (source, "synthetic", prompts.digest())
             }
         };
@@ -149,6 +154,10 @@ impl Requests {
             suite_sha256: Digest::of_value(&suite).expect("texts have canonical bytes"),
             dataset_sha256,
             repeated_prompts: repeated(prompts),
+            length_basis: match &self.spec.prompts {
+                Prompts::Dataset { .. } => None,
+                Prompts::Synthetic(_) => Some(LengthBasis::Assumed {}),
+            },
         }
     }
 

@@ -16,6 +16,7 @@ async fn some_lines() -> Vec<JournalLine> {
         journal_version: 1,
         plan_sha256: Digest::of(b"plan"),
         started_at: Timestamp::from_unix_micros(0),
+        started_monotonic_ns: None,
     };
     let trailer = JournalTrailer {
         reason: EndReason::Finished,

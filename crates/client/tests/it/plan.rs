@@ -7,7 +7,8 @@ use streamgauge_client::{Access, RunError, RunSetup, run};
 use streamgauge_schema::{
     CacheState, Deployment, Dialect, Digest, EvidenceMode, Identifier, Instrumentation,
     JournalLine, JournalTrailer, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource,
-    PublicText, Request, RequestLine, RequestSettings, Stage, Target, TokenAccounting, Workload,
+    PublicText, Request, RequestLine, RequestSettings, Stage, Target, TimeBasis, TokenAccounting,
+    Workload,
 };
 use tokio::sync::watch;
 
@@ -36,22 +37,38 @@ pub(crate) fn plan(base_url: &str, requests: u64, concurrency: u64) -> Plan {
             extra_body: BTreeMap::new(),
         },
         workload: Workload {
-            source: PromptSource::Synthetic { words: 20, seed: 0 },
+            source: PromptSource::Synthetic { words: 20, seed: 0, prefix: None, nonce: None },
             target_input_tokens: None,
             suite_version: name.clone(),
             suite_sha256: Digest::of(b""),
             dataset_sha256: Digest::of(b""),
             repeated_prompts: 0,
+            length_basis: None,
         },
         load: Load {
             cell: name.clone(),
             shape: LoadShape::ClosedLoop { concurrency },
             requests,
+            duration_ms: None,
             warmup: 0,
         },
-        limits: Limits { connect_timeout_ms: 5_000, idle_timeout_ms: 5_000, timeout_ms: 30_000 },
+        goals: Vec::new(),
+        limits: Limits {
+            connect_timeout_ms: 5_000,
+            idle_timeout_ms: 5_000,
+            timeout_ms: 30_000,
+            grace_ms: 5_000,
+            max_error_ratio: None,
+        },
         max_failure_ratio: 0.0,
-        instrument: Instrumentation { kernel_stamps: KernelStamps::Off, resend: true },
+        instrument: Instrumentation {
+            kernel_stamps: KernelStamps::Off,
+            time_basis: TimeBasis::Read,
+            keep_arrivals: true,
+            workers: 1,
+            resend: true,
+            calibration: None,
+        },
         deployment: Deployment::named(name, text("sim-model"), text("test")),
         image: None,
         evidence_mode: EvidenceMode::Simulated,

@@ -48,10 +48,11 @@ fn input_preparation(plan: &Plan) -> String {
     match &plan.workload.source {
         PromptSource::Dataset { records, repeat, nonce, .. } => {
             let reuse = if *repeat { "; used again from the first" } else { "" };
-            let nonce = if *nonce { "; a unique first line before each prompt" } else { "" };
+            let nonce =
+                if nonce.is_some() { "; a unique first line before each prompt" } else { "" };
             format!("Dataset of {records} requests{reuse}{nonce}")
         }
-        PromptSource::Synthetic { words, seed } => {
+        PromptSource::Synthetic { words, seed, .. } => {
             format!("Unique synthetic prompts of {words} words, seed {seed}")
         }
     }
@@ -81,9 +82,12 @@ fn extra_members(plan: &Plan) -> Result<String, RecordError> {
 }
 
 fn load_shape(plan: &Plan) -> String {
-    let LoadShape::ClosedLoop { concurrency } = plan.load.shape;
     let (requests, warmup) = (plan.load.requests, plan.load.warmup);
-    format!("Closed loop, concurrency {concurrency}; {requests} requests after {warmup} of warm-up")
+    let shape = match plan.load.shape {
+        LoadShape::ClosedLoop { concurrency } => format!("Closed loop, concurrency {concurrency}"),
+        _ => plan.load.shape.name().to_owned(),
+    };
+    format!("{shape}; {requests} requests after {warmup} of warm-up")
 }
 
 fn time_limits(plan: &Plan) -> String {

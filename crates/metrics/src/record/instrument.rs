@@ -22,6 +22,7 @@ pub(super) fn report(
         run.sent.iter().map(|line| of(line)).fold(0, u64::saturating_add)
     };
     Ok(InstrumentReport {
+        calibration: plan.instrument.calibration,
         version: text(plan.instrument_version.as_str())?,
         time_basis: TimeBasis::Read,
         observer_lag_ms: lag,

@@ -24,6 +24,8 @@ pub(super) fn report(plan: &Plan, requests: &[RequestLine], run: &Measured<'_>) 
         warmup: requests.iter().filter(|line| line.stage == Stage::Warmup).count() as u64,
         max_failure_ratio: plan.max_failure_ratio,
         performance_eligible: false,
+        late_after_ms: None,
+        stages: Vec::new(),
     };
     load.performance_eligible = performance_eligible(&load, true);
     load
@@ -44,7 +46,7 @@ pub(super) fn serving_cell(plan: &Plan, run: &Measured<'_>, has_end: bool) -> Pe
         actual_input_tokens_min: input_tokens().min(),
         actual_input_tokens_max: input_tokens().max(),
         cache_state: plan.cache_state.clone(),
-        client_concurrency_limit: plan.load.shape.max_inflight(),
+        client_concurrency_limit: plan.load.shape.max_inflight().unwrap_or(run.offered),
         observed_peak_inflight: peak_inflight(&spans),
         stream_interval_basis: if has_intervals {
             IntervalBasis::SseChunks
@@ -66,8 +68,10 @@ pub(super) fn windows(plan: &Plan, run: &Measured<'_>) -> Windows {
         })
     };
     let latencies_us: Vec<f64> = run.succeeded().map(|line| line.elapsed_us as f64).collect();
-    let LoadShape::ClosedLoop { concurrency } = plan.load.shape;
-    let steady =
-        median(&latencies_us).and_then(|latency_us| steady_window(&spans, concurrency, latency_us));
+    let steady = match plan.load.shape {
+        LoadShape::ClosedLoop { concurrency } => median(&latencies_us)
+            .and_then(|latency_us| steady_window(&spans, concurrency, latency_us)),
+        _ => None,
+    };
     Windows { whole: run.batch().and_then(window), steady: steady.and_then(window) }
 }

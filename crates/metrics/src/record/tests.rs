@@ -138,7 +138,7 @@ fn what_became_of_requests() {
         path: "/data/private.jsonl".into(),
         records: 7,
         repeat: false,
-        nonce: true,
+        nonce: Some(3),
     };
     run.lines[1] = refused(1, 110, 4);
     run.lines.push(RequestLine { completion: Completion::Cancelled, ..run.lines[2].clone() });

@@ -1,10 +1,12 @@
 //! Anthropic messages: every event names its type, and only deltas bring text.
 
+use streamgauge_schema::CountScope;
+
 use crate::count;
 use crate::dialect::{Rules, Shape, kind};
 use crate::json::{Text, Value};
 use crate::tally::Tally;
-use crate::usage::{Report, Reported, Scope};
+use crate::usage::{Report, Reported};
 
 /// The rules of `/v1/messages`.
 #[derive(Debug, Default)]
@@ -70,7 +72,7 @@ impl Rules for AnthropicMessages {
         if shape == Shape::Whole {
             event.whole.read_content(tally);
             finish(event.whole.stop_reason, tally);
-            return self.read_facts(&event.whole, Scope::Request, tally);
+            return self.read_facts(&event.whole, CountScope::Request, tally);
         }
         match &*kind(event.kind, shape) {
             "content_block_delta" => {
@@ -80,11 +82,11 @@ impl Rules for AnthropicMessages {
             }
             "message_delta" => {
                 finish(event.delta.and_then(|delta| delta.member("stop_reason")), tally);
-                self.read_usage(event.whole.usage, Scope::Request, tally);
+                self.read_usage(event.whole.usage, CountScope::Request, tally);
             }
             "message_start" => {
                 let message = event.message.map(Message::of).unwrap_or_default();
-                self.read_facts(&message, Scope::Running, tally);
+                self.read_facts(&message, CountScope::Running, tally);
             }
             "message_stop" => tally.end(),
             _ => {}
@@ -93,14 +95,14 @@ impl Rules for AnthropicMessages {
 }
 
 impl AnthropicMessages {
-    fn read_facts(&mut self, message: &Message<'_>, scope: Scope, tally: &mut Tally) {
+    fn read_facts(&mut self, message: &Message<'_>, scope: CountScope, tally: &mut Tally) {
         if let Some(name) = message.model.and_then(Value::text) {
             tally.model(name);
         }
         self.read_usage(message.usage, scope, tally);
     }
 
-    fn read_usage(&mut self, usage: Option<Value<'_>>, scope: Scope, tally: &mut Tally) {
+    fn read_usage(&mut self, usage: Option<Value<'_>>, scope: CountScope, tally: &mut Tally) {
         let mut report = Report::default();
         let [mut input, mut created, mut read] = [None; 3];
         for (key, value) in usage.into_iter().flat_map(Value::members) {

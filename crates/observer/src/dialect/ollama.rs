@@ -1,9 +1,11 @@
 //! What Ollama's chat and generate have in common: the line that closes a stream.
 
+use streamgauge_schema::CountScope;
+
 use crate::dialect::openai::have_arguments;
 use crate::json::Value;
 use crate::tally::Tally;
-use crate::usage::{Report, Reported, Scope};
+use crate::usage::{Report, Reported};
 
 /// The members of a line that matter.
 #[derive(Debug, Default)]
@@ -78,7 +80,7 @@ impl<'a> Line<'a> {
             prompt_tokens: self.prompt_eval_count.and_then(Reported::of),
             ..Report::default()
         };
-        tally.usage(&report, Scope::Request);
+        tally.usage(&report, CountScope::Request);
         tally.end();
     }
 }

@@ -1,11 +1,13 @@
 //! What OpenAI's chat completions and its older completions have in common, with the many servers
 //! that speak the like.
 
+use streamgauge_schema::CountScope;
+
 use crate::count::count;
 use crate::dialect::Shape;
 use crate::json::{Cursor, Text, Value};
 use crate::tally::Tally;
-use crate::usage::{Report, Reported, Scope};
+use crate::usage::{Report, Reported};
 
 /// Where the content of a choice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +110,7 @@ impl<'a> Chunk<'a> {
         if let Some(timings) = self.timings {
             tally.timings(timings);
         }
-        let mut scope = Scope::Request;
+        let mut scope = CountScope::Request;
         let mut report = [self.usage, self.x_groq.and_then(|groq| groq.member("usage"))]
             .into_iter()
             .flatten()
@@ -117,9 +119,9 @@ impl<'a> Chunk<'a> {
         let mut read = |choice: &Choice<'_>| {
             choice.read(place, tally);
             scope = match choice.finish_reason {
-                Some(_) => Scope::Choice,
-                None if scope == Scope::Choice => Scope::Choice,
-                None => Scope::Running,
+                Some(_) => CountScope::Choice,
+                None if scope == CountScope::Choice => CountScope::Choice,
+                None => CountScope::Running,
             };
             report =
                 report.or_else(|| choice.usage.map(usage_report).filter(Report::says_anything));

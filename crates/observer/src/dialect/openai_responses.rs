@@ -1,10 +1,12 @@
 //! OpenAI responses: every event names its type, and most of them repeat what the deltas said.
 
+use streamgauge_schema::CountScope;
+
 use crate::dialect::openai::reported;
 use crate::dialect::{Rules, Shape, kind};
 use crate::json::{Text, Value};
 use crate::tally::Tally;
-use crate::usage::{Report, Reported, Scope};
+use crate::usage::{Report, Reported};
 
 /// The rules of `/v1/responses`.
 #[derive(Debug)]
@@ -121,7 +123,7 @@ impl<'a> Response<'a> {
             tally.model(name);
         }
         if let Some(usage) = self.usage {
-            tally.usage(&usage_report(usage), Scope::Request);
+            tally.usage(&usage_report(usage), CountScope::Request);
         }
     }
 

@@ -1,10 +1,12 @@
 //! SGLang's own generate: every event has the whole text so far, and counts of its choice.
 
+use streamgauge_schema::CountScope;
+
 use crate::count::count;
 use crate::dialect::{Rules, Shape};
 use crate::json::Value;
 use crate::tally::Tally;
-use crate::usage::{Report, Reported, Scope};
+use crate::usage::{Report, Reported};
 
 /// The rules of `/generate`.
 #[derive(Debug)]
@@ -53,10 +55,10 @@ impl Rules for SglangGenerate {
                 _ => {}
             }
         }
-        let mut scope = Scope::Running;
+        let mut scope = CountScope::Running;
         if let Some(reason) = finish_reason {
             tally.finish(index, &reason.decode());
-            scope = Scope::Choice;
+            scope = CountScope::Choice;
         }
         tally.usage(&report, scope);
     }

@@ -1,10 +1,12 @@
 //! TGI's own generate: one token an event, and the whole text again with the last one.
 
+use streamgauge_schema::CountScope;
+
 use crate::dialect::openai::reported;
 use crate::dialect::{Rules, Shape};
 use crate::json::Value;
 use crate::tally::Tally;
-use crate::usage::{Report, Scope};
+use crate::usage::Report;
 
 /// The rules of `/generate_stream`.
 #[derive(Debug)]
@@ -61,7 +63,7 @@ impl Rules for TgiGenerate {
             prompt_tokens: reported(details, "input_length"),
             ..Report::default()
         };
-        tally.usage(&report, Scope::Request);
+        tally.usage(&report, CountScope::Request);
         if generated.is_some() {
             tally.end();
         }

@@ -1,5 +1,7 @@
 //! Token counts, and what is odd about them.
 
+use streamgauge_schema::{CountScope, CountSource, UsageSources};
+
 use super::*;
 
 const USAGE: &str = r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":37}}"#;
@@ -154,4 +156,33 @@ fn final_counts_that_do_not_agree_are_odd() {
         let found = anomaly(&observed, AnomalyKind::UsageDisagrees).map(|(count, _)| count);
         assert_eq!(found, expected, "{events:?}");
     }
+}
+
+#[test]
+fn each_count_says_which_report_it_was_taken_from() {
+    let running = r#"{"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}"#;
+    let ended = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"completion_tokens":2}}"#;
+    let whole = r#"{"choices":[],"usage":{"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}}"#;
+    let at = |event, scope| Some(CountSource { event, scope });
+    for (events, prompt, completion, cached) in [
+        (vec![running], at(0, CountScope::Running), at(0, CountScope::Running), None),
+        (vec![running, ended], at(0, CountScope::Running), at(1, CountScope::Choice), None),
+        (
+            vec![running, ended, whole, DONE],
+            at(0, CountScope::Running),
+            at(2, CountScope::Request),
+            at(2, CountScope::Request),
+        ),
+    ] {
+        let timed: Vec<(u64, &str)> = events.iter().map(|event| (1, *event)).collect();
+        let observation = observe_events(&timed).observation;
+        let expected = UsageSources {
+            prompt_tokens: prompt,
+            completion_tokens: completion,
+            reasoning_tokens: None,
+            cached_tokens: cached,
+        };
+        assert_eq!(observation.usage_sources, Some(expected), "{events:?}");
+    }
+    assert_eq!(observe_events(&[(1, TEXT), (2, STOP)]).observation.usage_sources, None);
 }

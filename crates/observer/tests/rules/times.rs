@@ -1,5 +1,7 @@
 //! When things happened: first and last output, intervals, the end.
 
+use streamgauge_schema::{IntervalSummary, Observation};
+
 use super::*;
 
 #[test]
@@ -224,4 +226,34 @@ fn the_line_feed_of_the_last_blank_line_is_no_byte_after_the_end() {
         assert_eq!(observed.observation.elapsed_us, 1_000);
         assert_eq!(anomaly(&observed, AnomalyKind::BytesAfterEnd), None);
     }
+}
+
+#[test]
+fn intervals_are_summed_up_where_arrivals_are_not_kept() {
+    let tool = delta(r#""tool_calls":[{"index":0,"function":{"arguments":"{}"}}]"#);
+    let events = [(10, TEXT), (30, TEXT), (35, tool.as_str()), (60, TEXT), (61, STOP)];
+    let reads: Vec<(u64, String)> =
+        events.iter().map(|(at, data)| (*at, format!("data: {data}\n\n"))).collect();
+    let reads: Vec<(u64, &str)> = reads.iter().map(|(at, read)| (*at, read.as_str())).collect();
+    let observe = |keep_arrivals| {
+        observe_with(ObserverConfig { keep_arrivals, ..config() }, None, &reads, End::Clean)
+    };
+    let (kept, summed) = (observe(true).observation, observe(false).observation);
+    assert_eq!(kept.chunk_intervals, None);
+    let expected = IntervalSummary { count: 2, min_us: 20_000, max_us: 30_000, sum_us: 50_000 };
+    assert_eq!(summed.chunk_intervals, Some(expected));
+    let empty = Observation {
+        arrivals_us: Vec::new(),
+        not_generated: Vec::new(),
+        chunk_intervals: Some(expected),
+        ..kept
+    };
+    assert_eq!(summed, empty);
+    let alone = observe_with(
+        ObserverConfig { keep_arrivals: false, ..config() },
+        None,
+        &reads[..1],
+        End::Clean,
+    );
+    assert_eq!(alone.observation.chunk_intervals, None);
 }

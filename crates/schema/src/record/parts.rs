@@ -271,6 +271,32 @@ pub struct InstrumentReport {
     pub resends: u64,
     /// Metrics whose value the instrument itself may have bent.
     pub client_limited: Vec<Identifier>,
+    /// What this client's own error was found to be at this load; `None` when nobody looked.
+    #[serde(deserialize_with = "nullable")]
+    pub calibration: Option<Calibration>,
+}
+
+/// The client's own error at one number of streams: its stamps beside those of a simulated server
+/// in another process on the same machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Streams at once.
+    pub streams: u64,
+    /// Events that were observed.
+    pub events: u64,
+    /// The client's stamp of an event minus the server's just before it wrote that event.
+    pub arrival_error_ms: Spread,
+    /// The kernel's receive time of a request at the server minus the client's `started`.
+    pub send_error_ms: Spread,
+    /// How long bytes lay in the client's kernel before they were read.
+    #[serde(deserialize_with = "nullable")]
+    pub observer_lag_ms: Option<Spread>,
+    /// Processor time of the client for each event, in microseconds.
+    pub cpu_us_per_event: f64,
+    /// Events per second while they were paced.
+    pub events_per_s: f64,
 }
 
 /// How a quantity of the instrument is spread.
@@ -313,6 +339,29 @@ pub struct LoadReport {
     pub max_failure_ratio: f64,
     /// Whether the figures may pass a gate.
     pub performance_eligible: bool,
+    /// How far behind its due time a request may start before it counts as late; `None` without due
+    /// times.
+    #[serde(deserialize_with = "nullable")]
+    pub late_after_ms: Option<Millis>,
+    /// The stages of a schedule, in their order; empty without due times.
+    pub stages: Vec<StageReport>,
+}
+
+/// What became of one stage of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct StageReport {
+    /// Requests due in it.
+    pub planned: u64,
+    /// Requests sent, at whatever time.
+    pub sent: u64,
+    /// Requests sent, but late.
+    pub late: u64,
+    /// Requests never sent.
+    pub unsent: u64,
+    /// Whether every request was sent. If not, the stage did not offer the load that it names.
+    pub valid: bool,
 }
 
 /// The parts of the run that figures are taken over.

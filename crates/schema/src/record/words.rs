@@ -65,6 +65,8 @@ closed_vocabulary! {
 closed_vocabulary! {
     /// Which clock reading an arrival is.
     TimeBasis {
+        /// When the kernel had received the bytes, by its own stamps.
+        Kernel = "kernel",
         /// The client's monotonic clock straight after the read returned.
         Read = "read",
     }

@@ -18,8 +18,12 @@ fn request(stream: bool, usage: StreamUsage) -> ChatRequest {
 }
 
 fn answer(reasoning: &[&str], content: &[&str]) -> Answer {
-    let owned = |tokens: &[&str]| tokens.iter().map(|&token| token.to_owned()).collect();
-    Answer { content: owned(content), finish: FinishReason::Stop, reasoning: owned(reasoning) }
+    let joined = |texts: &[&str]| {
+        let mut tokens = Tokens::default();
+        texts.iter().for_each(|text| tokens.push(&[text]));
+        tokens
+    };
+    Answer { content: joined(content), finish: FinishReason::Stop, reasoning: joined(reasoning) }
 }
 
 fn streamed(config: &SimConfig) -> Plan {
@@ -39,10 +43,12 @@ fn outline(plan: &Plan) -> String {
         let kind = match &step.event {
             Event::Done => "done",
             Event::Finish(_) => "finish",
-            Event::Output { text, .. } => text.trim_start(),
+            Event::Output { channel, places } => {
+                plan.answer.tokens(*channel).slice(places.clone()).trim_start()
+            }
             Event::Role => "role",
             Event::Usage => "usage",
-            Event::Whole(_) => "whole",
+            Event::Whole => "whole",
         };
         text.push_str(&format!(" {}:{kind}", step.due.as_millis()));
     }

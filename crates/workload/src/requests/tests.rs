@@ -209,7 +209,7 @@ fn warm_up_and_measured_prompts_are_disjoint() {
 fn a_workload_is_described_by_its_digests() {
     let workload = from_file(LINES, Reuse::Repeat, 2, 1).unwrap().describe();
     let path = "data/d.jsonl".to_owned();
-    let source = PromptSource::Dataset { path, records: 4, repeat: true, nonce: false };
+    let source = PromptSource::Dataset { path, records: 4, repeat: true, nonce: None };
     assert_eq!(workload.source, source);
     assert_eq!(workload.dataset_sha256, Digest::of(LINES.as_bytes()));
     let [one, two] = ["one", "two"].map(|text| {
@@ -224,7 +224,8 @@ fn a_workload_is_described_by_its_digests() {
     assert_eq!(workload.suite_sha256, Digest::of(suite.as_bytes()));
 
     let workload = synthetic(40, 3, 10).describe();
-    assert_eq!(workload.source, PromptSource::Synthetic { words: 40, seed: 3 });
+    let source = PromptSource::Synthetic { words: 40, seed: 3, prefix: None, nonce: None };
+    assert_eq!(workload.source, source);
     let recipe = b"{\n  \"recipe\": \"seeded-words-v1\",\n  \"seed\": 3,\n  \"words\": 40\n}\n";
     assert_eq!(workload.dataset_sha256, Digest::of(recipe));
     assert_eq!(workload, synthetic(40, 3, 10).describe());
