@@ -7,8 +7,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
-
 use crate::clock::monotonic_ns;
 use crate::faults::FaultKind;
 
@@ -30,6 +28,9 @@ pub struct RequestAccount {
     pub first_write_ns: Option<u64>,
     /// The request's `x-request-id`; without one `sim-` and the ordinal.
     pub id: String,
+    /// Arrival of the request's last bytes in the kernel, if
+    /// [`kernel_stamps`](crate::SimConfig::kernel_stamps) is set and the kernel gave a usable stamp.
+    pub kernel_received_ns: Option<u64>,
     /// Write of a stream's last output event.
     pub last_output_ns: Option<u64>,
     /// Write of the last event of any kind.
@@ -68,7 +69,7 @@ pub enum RequestOutcome {
 }
 
 impl RequestOutcome {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::Disconnected => "disconnected",
@@ -77,6 +78,28 @@ impl RequestOutcome {
             Self::Rejected => "rejected",
         }
     }
+}
+
+/// How many requests a server was sent, and what they came to; kept for all of them, whatever the
+/// [`account_limit`](crate::SimConfig::account_limit).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccountTotals {
+    /// Requests whose last planned event was written.
+    pub complete: u64,
+    /// Requests whose client went away.
+    pub disconnected: u64,
+    /// Events of the requests that have ended.
+    pub events: u64,
+    /// Requests that an ordered fault cut short.
+    pub faulted: u64,
+    /// The most that a write came after its due time, in nanoseconds.
+    pub lateness_max_ns: u64,
+    /// Requests under way.
+    pub open: u64,
+    /// Output events of the requests that have ended.
+    pub output_events: u64,
+    /// Requests that were answered with an error status.
+    pub rejected: u64,
 }
 
 /// The accounts of all requests, in order of receipt, the oldest dropped beyond a limit.
@@ -89,6 +112,7 @@ struct Ledger {
     event_times: bool,
     limit: usize,
     opened: u64,
+    totals: AccountTotals,
 }
 
 /// The hold of those who work on a request on its account. If the last of them leaves it open, the
@@ -97,16 +121,38 @@ struct Ledger {
 pub(crate) struct Entry {
     account: Arc<Mutex<RequestAccount>>,
     event_times: bool,
+    ledger: Account,
 }
 
-/// What is noted of an event when it is written.
-#[derive(Clone, Copy, Debug)]
+/// When a request was received.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Receipt {
+    pub(crate) kernel_ns: Option<u64>,
+    pub(crate) read_ns: u64,
+}
+
+/// What is noted of the events of one write.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
+    /// When the first of them was due.
     pub(crate) due_ns: u64,
-    /// Whether the response is complete with it.
+    pub(crate) events: u64,
+    /// Whether the response is complete with them.
     pub(crate) is_last: bool,
-    pub(crate) is_output: bool,
+    pub(crate) output_events: u64,
     pub(crate) tokens: u64,
+}
+
+impl Mark {
+    /// Adds an event that follows those before it.
+    pub(crate) fn add(&mut self, due_ns: u64, tokens: u64, is_output: bool) {
+        if self.events == 0 {
+            self.due_ns = due_ns;
+        }
+        self.events += 1;
+        self.output_events += u64::from(is_output);
+        self.tokens += tokens;
+    }
 }
 
 impl Account {
@@ -116,13 +162,15 @@ impl Account {
             event_times,
             limit,
             opened: 0,
+            totals: AccountTotals::default(),
         })))
     }
 
     /// Opens the account of a request that was just received.
-    pub(crate) fn open(&self, received_ns: u64, id: Option<String>) -> Entry {
+    pub(crate) fn open(&self, receipt: Receipt, id: Option<String>) -> Entry {
         let mut ledger = lock(&self.0);
         ledger.opened += 1;
+        ledger.totals.open += 1;
         let ordinal = ledger.opened;
         let account = Arc::new(Mutex::new(RequestAccount {
             completion_tokens: 0,
@@ -131,6 +179,7 @@ impl Account {
             first_output_ns: None,
             first_write_ns: None,
             id: id.unwrap_or_else(|| format!("sim-{ordinal}")),
+            kernel_received_ns: receipt.kernel_ns,
             last_output_ns: None,
             last_write_ns: None,
             lateness_max_ns: 0,
@@ -138,15 +187,17 @@ impl Account {
             outcome: RequestOutcome::Open,
             output_events: 0,
             output_ns: Vec::new(),
-            received_ns,
+            received_ns: receipt.read_ns,
             status: None,
             streamed: false,
         }));
-        if ledger.entries.len() == ledger.limit {
-            ledger.entries.pop_front();
+        if ledger.limit > 0 {
+            if ledger.entries.len() == ledger.limit {
+                ledger.entries.pop_front();
+            }
+            ledger.entries.push_back(Arc::clone(&account));
         }
-        ledger.entries.push_back(Arc::clone(&account));
-        Entry { account, event_times: ledger.event_times }
+        Entry { account, event_times: ledger.event_times, ledger: self.clone() }
     }
 
     pub(crate) fn requests(&self) -> Vec<RequestAccount> {
@@ -154,15 +205,31 @@ impl Account {
         entries.iter().map(|entry| lock(entry).clone()).collect()
     }
 
-    /// Forgets every request; ordinals go on.
-    pub(crate) fn clear(&self) {
-        lock(&self.0).entries.clear();
+    pub(crate) fn totals(&self) -> AccountTotals {
+        lock(&self.0).totals
     }
 
-    /// The document of `GET /sim/account`.
-    pub(crate) fn to_json(&self) -> Value {
-        let requests: Vec<Value> = self.requests().iter().map(RequestAccount::to_json).collect();
-        json!({"clock": "CLOCK_MONOTONIC", "requests": requests})
+    /// Forgets every request and what they came to; ordinals go on.
+    pub(crate) fn clear(&self) {
+        let mut ledger = lock(&self.0);
+        ledger.entries.clear();
+        ledger.totals = AccountTotals { open: ledger.totals.open, ..AccountTotals::default() };
+    }
+
+    /// Adds a request that has just ended.
+    fn close(&self, account: &RequestAccount) {
+        let totals = &mut lock(&self.0).totals;
+        totals.open -= 1;
+        totals.events += account.events;
+        totals.lateness_max_ns = totals.lateness_max_ns.max(account.lateness_max_ns);
+        totals.output_events += account.output_events;
+        match account.outcome {
+            RequestOutcome::Complete => totals.complete += 1,
+            RequestOutcome::Disconnected => totals.disconnected += 1,
+            RequestOutcome::Faulted => totals.faulted += 1,
+            RequestOutcome::Rejected => totals.rejected += 1,
+            RequestOutcome::Open => {}
+        }
     }
 }
 
@@ -187,15 +254,18 @@ impl Entry {
 
     /// Settles the outcome; the first one stands.
     pub(crate) fn conclude(&self, outcome: RequestOutcome) {
-        let mut account = lock(&self.account);
+        self.settle(&mut lock(&self.account), outcome);
+    }
+
+    fn settle(&self, account: &mut RequestAccount, outcome: RequestOutcome) {
         if account.outcome == RequestOutcome::Open {
             account.outcome = outcome;
+            self.ledger.close(account);
         }
     }
 
-    /// Runs one write of an event and notes it if the result tells that the event's last byte went
-    /// out. The account is locked meanwhile, so that no reader sees it between the write and its
-    /// note.
+    /// Runs one write of events and notes them if the result tells that their last byte went out.
+    /// The account is locked meanwhile, so that no reader sees it between the write and its note.
     pub(crate) fn note_write<T>(
         &self,
         mark: Mark,
@@ -207,8 +277,11 @@ impl Entry {
         let result = write();
         if is_whole(&result) {
             account.note(mark, at_ns);
-            if mark.is_output && self.event_times {
-                account.output_ns.push(at_ns);
+            if self.event_times {
+                account.output_ns.extend((0..mark.output_events).map(|_| at_ns));
+            }
+            if mark.is_last {
+                self.settle(&mut account, RequestOutcome::Complete);
             }
         }
         result
@@ -222,40 +295,16 @@ impl Drop for Entry {
 }
 
 impl RequestAccount {
-    fn to_json(&self) -> Value {
-        json!({
-            "completion_tokens": self.completion_tokens,
-            "events": self.events,
-            "fault": self.fault.map(|fault| fault.to_string()),
-            "first_output_ns": self.first_output_ns,
-            "first_write_ns": self.first_write_ns,
-            "id": self.id,
-            "last_output_ns": self.last_output_ns,
-            "last_write_ns": self.last_write_ns,
-            "lateness_max_ns": self.lateness_max_ns,
-            "ordinal": self.ordinal,
-            "outcome": self.outcome.name(),
-            "output_events": self.output_events,
-            "output_ns": self.output_ns,
-            "received_ns": self.received_ns,
-            "status": self.status,
-            "streamed": self.streamed,
-        })
-    }
-
     fn note(&mut self, mark: Mark, at_ns: u64) {
         self.completion_tokens += mark.tokens;
-        self.events += 1;
+        self.events += mark.events;
         self.first_write_ns.get_or_insert(at_ns);
         self.last_write_ns = Some(at_ns);
         self.lateness_max_ns = self.lateness_max_ns.max(at_ns.saturating_sub(mark.due_ns));
-        if mark.is_output {
-            self.output_events += 1;
+        if mark.output_events > 0 {
+            self.output_events += mark.output_events;
             self.first_output_ns.get_or_insert(at_ns);
             self.last_output_ns = Some(at_ns);
-        }
-        if mark.is_last {
-            self.outcome = RequestOutcome::Complete;
         }
     }
 }
@@ -269,50 +318,94 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    fn open(account: &Account, id: Option<&str>) -> Entry {
+        account.open(Receipt::default(), id.map(str::to_owned))
+    }
+
+    fn mark(events: u64, output_events: u64) -> Mark {
+        Mark { events, output_events, tokens: 2 * output_events, ..Mark::default() }
+    }
+
     #[test]
     fn the_oldest_requests_are_forgotten_and_ordinals_go_on() {
         let account = Account::new(2, false);
         for id in ["a", "b", "c"] {
-            account.open(1, Some(id.to_owned()));
+            open(&account, Some(id));
         }
         let kept: Vec<(u64, String)> =
             account.requests().into_iter().map(|kept| (kept.ordinal, kept.id)).collect();
         assert_eq!(kept, [(2, "b".to_owned()), (3, "c".to_owned())]);
+        assert_eq!(account.totals().disconnected, 3);
         account.clear();
         assert!(account.requests().is_empty());
-        assert_eq!(account.open(1, None).id(), "sim-4");
+        assert_eq!(account.totals(), AccountTotals::default());
+        assert_eq!(open(&account, None).id(), "sim-4");
+    }
+
+    #[test]
+    fn without_room_only_the_totals_are_kept() {
+        let account = Account::new(0, true);
+        for outcome in [RequestOutcome::Faulted, RequestOutcome::Rejected] {
+            open(&account, None).conclude(outcome);
+        }
+        let under_way = open(&account, None);
+        let last = open(&account, None);
+        last.note_write(Mark { is_last: true, ..mark(5, 3) }, || true, |&whole| whole);
+        drop(last);
+        let mut expected = AccountTotals {
+            complete: 1,
+            events: 5,
+            faulted: 1,
+            open: 1,
+            output_events: 3,
+            rejected: 1,
+            ..account.totals()
+        };
+        assert_eq!(account.totals(), expected);
+        assert!(account.requests().is_empty());
+
+        account.clear();
+        assert_eq!(account.totals(), AccountTotals { open: 1, ..AccountTotals::default() });
+        drop(under_way);
+        expected = AccountTotals { disconnected: 1, ..AccountTotals::default() };
+        assert_eq!(account.totals(), expected);
     }
 
     #[test]
     fn only_finished_writes_are_noted() {
         let account = Account::new(8, true);
-        let entry = account.open(1, None);
-        let mark = Mark { due_ns: 0, is_last: false, is_output: true, tokens: 2 };
-        entry.note_write(mark, || false, |&whole| whole);
+        let entry = open(&account, None);
+        entry.note_write(mark(1, 1), || false, |&whole| whole);
         assert_eq!(account.requests()[0].events, 0);
-        entry.note_write(mark, || true, |&whole| whole);
-        entry.note_write(
-            Mark { is_last: true, is_output: false, tokens: 0, ..mark },
-            || true,
-            |&whole| whole,
-        );
+        entry.note_write(mark(3, 2), || true, |&whole| whole);
+        entry.note_write(Mark { is_last: true, ..mark(1, 0) }, || true, |&whole| whole);
         drop(entry);
         let noted = &account.requests()[0];
-        assert_eq!((noted.events, noted.output_events, noted.completion_tokens), (2, 1, 2));
-        assert_eq!(noted.output_ns, Vec::from_iter(noted.first_output_ns));
+        assert_eq!((noted.events, noted.output_events, noted.completion_tokens), (4, 2, 4));
+        assert_eq!(noted.output_ns, [noted.first_output_ns.unwrap(); 2]);
         assert_eq!(noted.first_write_ns, noted.first_output_ns);
+        assert_eq!(noted.last_output_ns, noted.first_output_ns);
         assert!(noted.last_write_ns >= noted.last_output_ns);
         assert_eq!(noted.outcome, RequestOutcome::Complete);
     }
 
     #[test]
+    fn events_of_one_write_are_late_by_the_first_of_them() {
+        let mut mark = Mark::default();
+        mark.add(5, 1, false);
+        mark.add(9, 2, true);
+        assert_eq!((mark.due_ns, mark.events), (5, 2));
+        assert_eq!((mark.output_events, mark.tokens), (1, 3));
+    }
+
+    #[test]
     fn an_account_left_open_was_disconnected() {
         let account = Account::new(8, false);
-        let entry = account.open(1, None);
+        let entry = open(&account, None);
         assert_eq!(account.requests()[0].outcome, RequestOutcome::Open);
         drop(entry);
         assert_eq!(account.requests()[0].outcome, RequestOutcome::Disconnected);
-        let entry = account.open(1, None);
+        let entry = open(&account, None);
         entry.conclude(RequestOutcome::Faulted);
         drop(entry);
         assert_eq!(account.requests()[1].outcome, RequestOutcome::Faulted);

@@ -76,9 +76,10 @@ impl Tokens {
         &self.text[self.start(places.start)..self.start(places.end)]
     }
 
-    /// Adds one token, given in parts.
-    pub(crate) fn push(&mut self, parts: &[&str]) {
-        self.text.extend(parts.iter().copied());
+    /// Adds one token: the white space before a word, and the word.
+    pub(crate) fn push(&mut self, space: &str, word: &str) {
+        self.text.push_str(space);
+        self.text.push_str(word);
         self.ends.push(self.text.len());
     }
 
@@ -113,7 +114,7 @@ pub(crate) fn compose(config: &SimConfig, prompt: &Prompt, limits: Limits) -> An
     let instruction = prompt.instruction.as_str();
     let mut content = Tokens::default();
     if let Some(marker) = marker(instruction) {
-        content.push(&[marker]);
+        content.push("", marker);
     }
     let instructed = repeat(instruction, &mut content) || copy_json(instruction, &mut content);
     let endless = limits.max_tokens.is_some() && (limits.ignore_eos || !instructed);
@@ -156,7 +157,7 @@ fn marker(instruction: &str) -> Option<&str> {
 fn repeat(instruction: &str, content: &mut Tokens) -> bool {
     let Some((word, count)) = repetition(instruction) else { return false };
     for _ in 0..count {
-        content.push(if content.is_empty() { &[word] } else { &[" ", word] });
+        content.push(if content.is_empty() { "" } else { " " }, word);
     }
     true
 }
@@ -184,7 +185,7 @@ fn copy_json(instruction: &str, content: &mut Tokens) -> bool {
     let Some(object) = json_object(instruction) else { return false };
     let separator = if content.is_empty() { "" } else { " " };
     for (index, token) in tokens(object.get()).into_iter().enumerate() {
-        content.push(&[if index == 0 { separator } else { "" }, token]);
+        content.push(if index == 0 { separator } else { "" }, token);
     }
     true
 }
@@ -227,7 +228,7 @@ fn extend_with_words(tokens: &mut Tokens, length: usize, rng: &mut impl Rng) {
                 tokens.text.push(letters[rng.next_u32() as usize % letters.len()].into());
             }
         }
-        tokens.push(&[]);
+        tokens.push("", "");
     }
 }
 
@@ -284,11 +285,7 @@ mod tests {
             let answer = composed(&SimConfig::default(), text, None, false);
             assert_eq!(answer.content.len(), 128, "{text}");
             assert!(
-                answer
-                    .content
-                    .text()
-                    .bytes()
-                    .all(|byte| byte == b' ' || byte.is_ascii_lowercase()),
+                answer.content.text().bytes().all(|byte| byte == b' ' || byte.is_ascii_lowercase()),
                 "{text}"
             );
         }

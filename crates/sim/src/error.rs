@@ -19,6 +19,13 @@ pub enum SimError {
         #[source]
         source: io::Error,
     },
+    /// The kernel's timer, by which events are sent in time, could not be had.
+    #[error("cannot have a timer")]
+    Timer {
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The thread of a [`ThreadedSim`](crate::ThreadedSim), or its runtime, could not be made.
     #[error("cannot start the server's thread")]
     Thread {

@@ -3,14 +3,18 @@
 //! It serves OpenAI-compatible chat completions (`POST /v1/chat/completions`, streamed or not),
 //! `GET /v1/models` and `GET /health`. What it answers and when each event is due follow from
 //! [`SimConfig`] and the request alone; what it really wrote, and when, stands in its own account
-//! ([`SimServer::account`], or `GET /sim/account` from another process; `DELETE /sim/account`
-//! clears it). A measuring client is right when it agrees with that account.
+//! ([`SimServer::account`], or `GET /sim/account` from another process; `GET /sim/stamps` is the
+//! short form of its times, and `DELETE /sim/account` clears it). A measuring client is right when it
+//! agrees with that account.
 //!
 //! - **Timing.** After the request was received, the k-th output event (from 0) is due at
 //!   `ttft + words · prefill_per_word + k · interval`, varied by a seeded [`Jitter`] that depends
-//!   on the request's `x-request-id` (without one: on its ordinal). The timers count in
-//!   milliseconds and round up, so on an idle machine an event is written one to two milliseconds
-//!   after it is due; no lateness is carried on, and the account holds the true times.
+//!   on the request's `x-request-id` (without one: on its ordinal). A timer of the kernel rings when
+//!   an event is due, so on an idle machine it is written some tens of microseconds later; no
+//!   lateness is carried on, and the account holds the true times.
+//! - **Writes.** Each event is a write of its own. With
+//!   [`events_per_write`](SimConfig::events_per_write), events that are due at the same time share
+//!   one; they then have its time.
 //! - **Answers.** One token is one word. The last user message may say `begin with the marker M`,
 //!   `repeat the word W N times` or `return JSON with fields {…}`, and is obeyed; all else is
 //!   answered with seeded pseudo-words, as many as the token limit, else
@@ -46,6 +50,8 @@
 //! ```
 
 mod account;
+mod account_json;
+mod alarm;
 mod answer;
 mod api_error;
 mod chat;
@@ -63,7 +69,7 @@ mod service;
 mod socket;
 mod thread;
 
-pub use account::{RequestAccount, RequestOutcome};
+pub use account::{AccountTotals, RequestAccount, RequestOutcome};
 pub use clock::monotonic_ns;
 pub use config::{Jitter, RoleChunk, SimConfig};
 pub use error::{FaultSyntaxError, SimError};

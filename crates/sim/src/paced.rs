@@ -1,5 +1,5 @@
-//! The body that sends a plan: each event at its due time, in a write of its own, then the plan's
-//! end.
+//! The body that sends a plan: each event at its due time, in a write of its own or, where that is
+//! configured, together with others that are due too; then the plan's end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use thiserror::Error;
-use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::account::{Entry, Mark, RequestOutcome};
-use crate::clock::monotonic_ns;
+use crate::alarm::{Alarm, Alarms};
+use crate::answer::Answer;
 use crate::engine::{End, Event, Plan, Step};
 use crate::render::Renderer;
 use crate::socket::Tap;
@@ -22,26 +22,15 @@ use crate::socket::Tap;
 #[error("the response is cut here by an ordered fault")]
 pub(crate) struct Severed;
 
-/// The receipt of a request, on the account's clock and on the timer's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Receipt {
-    pub(crate) at: Instant,
-    pub(crate) ns: u64,
-}
-
-impl Receipt {
-    pub(crate) fn new(ns: u64) -> Self {
-        let since = Duration::from_nanos(monotonic_ns().saturating_sub(ns));
-        let now = Instant::now();
-        Self { at: now.checked_sub(since).unwrap_or(now), ns }
-    }
-}
-
 /// What a response is made with.
 #[derive(Debug)]
 pub(crate) struct Delivery {
+    pub(crate) alarms: Alarms,
     pub(crate) entry: Arc<Entry>,
-    pub(crate) receipt: Receipt,
+    /// How many events that are due may share a write.
+    pub(crate) events_per_write: u32,
+    /// The receipt of the request, from which the plan's times count.
+    pub(crate) received_ns: u64,
     pub(crate) renderer: Renderer,
     pub(crate) tap: Arc<Tap>,
     /// Whether the connection ends with the body although its head did not say so.
@@ -49,6 +38,11 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
+    /// A time of the plan on the account's clock.
+    pub(crate) fn due_ns(&self, due: Duration) -> u64 {
+        self.received_ns.saturating_add(u64::try_from(due.as_nanos()).unwrap_or(u64::MAX))
+    }
+
     /// Ends a response by a fault that leaves it unfinished. Stays pending for a stall: the
     /// connection's task goes on reading and drops the response when the client goes away.
     pub(crate) fn poll_cut(&self, end: End) -> Poll<Severed> {
@@ -67,49 +61,47 @@ impl Delivery {
 /// A response body that follows a plan.
 #[derive(Debug)]
 pub(crate) struct PacedBody {
+    alarm: Alarm,
+    answer: Answer,
     delivery: Delivery,
     end: End,
-    /// The event that `timer` waits for, written out in advance.
-    next: Option<(Bytes, Mark)>,
-    steps: std::vec::IntoIter<Step>,
-    timer: Pin<Box<Sleep>>,
-    whole_length: Option<u64>,
+    steps: std::iter::Peekable<std::vec::IntoIter<Step>>,
+    /// The body of a response that is not streamed: its head tells its length.
+    whole: Option<Bytes>,
 }
 
 impl PacedBody {
     /// Follows the steps and the end of `plan`; its head is the caller's part.
-    pub(crate) fn new(delivery: Delivery, plan: Plan) -> Self {
+    pub(crate) fn new(mut delivery: Delivery, plan: Plan) -> Self {
         if plan.steps.is_empty() {
             delivery.tap.announce_head();
         }
-        let whole = matches!(plan.steps[..], [Step { event: Event::Whole(_), .. }]);
-        let timer = Box::pin(sleep_until(delivery.receipt.at));
-        let mut body = Self {
-            delivery,
-            end: plan.end,
-            next: None,
-            steps: plan.steps.into_iter(),
-            timer,
-            whole_length: None,
-        };
-        body.prepare_next();
-        body.whole_length =
-            body.next.as_ref().filter(|_| whole).map(|(bytes, _)| bytes.len() as u64);
-        body
+        let whole = plan.is_whole().then(|| {
+            delivery.renderer.render(&plan.answer, &Event::Whole);
+            delivery.renderer.take()
+        });
+        let steps = plan.steps.into_iter().peekable();
+        Self { alarm: Alarm::default(), answer: plan.answer, delivery, end: plan.end, steps, whole }
     }
 
-    fn prepare_next(&mut self) {
-        self.next = self.steps.next().map(|step| {
-            let Receipt { at, ns } = self.delivery.receipt;
-            self.timer.as_mut().reset(at + step.due);
-            let mark = Mark {
-                due_ns: ns.saturating_add(u64::try_from(step.due.as_nanos()).unwrap_or(u64::MAX)),
-                is_last: self.steps.len() == 0 && self.end == End::Body { by_fault: false },
-                is_output: matches!(step.event, Event::Output { .. }),
-                tokens: step.event.tokens(),
-            };
-            (self.delivery.renderer.render(&step.event), mark)
-        });
+    /// Writes out what is due, as much as may go in one write.
+    fn render_due(&mut self, now_ns: u64) -> (Bytes, Mark) {
+        let Self { answer, delivery, steps, .. } = self;
+        let mut mark = Mark::default();
+        while mark.events < delivery.events_per_write.into()
+            && let Some(step) = steps.next_if(|step| delivery.due_ns(step.due) <= now_ns)
+        {
+            mark.add(
+                delivery.due_ns(step.due),
+                answer.tokens_of(&step.event),
+                matches!(step.event, Event::Output { .. }),
+            );
+            if self.whole.is_none() {
+                delivery.renderer.render(answer, &step.event);
+            }
+        }
+        mark.is_last = steps.peek().is_none() && self.end == End::Body { by_fault: false };
+        (self.whole.take().unwrap_or_else(|| delivery.renderer.take()), mark)
     }
 
     fn poll_end(&self) -> Poll<Option<Result<Frame<Bytes>, Severed>>> {
@@ -131,20 +123,24 @@ impl Body for PacedBody {
     type Error = Severed;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Severed>>> {
-        if self.next.is_some() {
-            ready!(self.timer.as_mut().poll(cx));
-        }
-        ready!(self.delivery.tap.poll_written(cx));
-        let Some((bytes, mark)) = self.next.take() else { return self.poll_end() };
-        self.delivery.tap.announce(Arc::clone(&self.delivery.entry), mark);
-        self.prepare_next();
+        let body = self.get_mut();
+        let Some(due) = body.steps.peek().map(|step| step.due) else {
+            ready!(body.delivery.tap.poll_written(cx));
+            return body.poll_end();
+        };
+        let Delivery { alarms, tap, .. } = &body.delivery;
+        let now_ns = ready!(alarms.poll(cx, body.delivery.due_ns(due), &mut body.alarm));
+        ready!(tap.poll_written(cx));
+        let (bytes, mark) = body.render_due(now_ns);
+        body.delivery.tap.announce(Arc::clone(&body.delivery.entry), mark);
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.whole_length.map_or_else(SizeHint::default, SizeHint::with_exact)
+        let length = self.whole.as_ref().map(|bytes| bytes.len() as u64);
+        length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

@@ -1,19 +1,25 @@
 //! Chat completion responses: the bytes of events and bodies. The tokens are counted as they go by.
+//!
+//! What all events of a response have in common is written out once, and all of them share one
+//! buffer, so that an event costs no allocation of its own.
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
-use crate::answer::FinishReason;
+use crate::answer::{Answer, FinishReason};
 use crate::chat::{ChatRequest, StreamUsage};
 use crate::engine::{Channel, Event};
+
+/// Some events of usual length.
+const BUFFER_BYTES: usize = 2048;
 
 /// Writes the events of one response, in their order.
 #[derive(Debug)]
 pub(crate) struct Renderer {
+    buffer: BytesMut,
     continuous_usage: bool,
-    created: u64,
-    id: String,
-    model: String,
+    /// Every chunk up to its choices.
+    opening: Bytes,
     usage: Counts,
 }
 
@@ -27,47 +33,67 @@ struct Counts {
 impl Renderer {
     /// `created` is in seconds since the Unix epoch.
     pub(crate) fn new(request: &ChatRequest, ordinal: u64, created: u64) -> Self {
+        let object = if request.stream { "chat.completion.chunk" } else { "chat.completion" };
+        let id = format!("chatcmpl-sim-{ordinal}");
+        let head = Head { id: &id, object, created, model: &request.model };
+        let mut opening = BytesMut::from(if request.stream { "data: " } else { "" });
+        write_json(&mut opening, &head);
+        opening.truncate(opening.len() - 1);
+        opening.put_slice(br#","choices":["#);
         Self {
+            buffer: BytesMut::new(),
             continuous_usage: request.usage == StreamUsage::Continuous,
-            created,
-            id: format!("chatcmpl-sim-{ordinal}"),
-            model: request.model.clone(),
+            opening: opening.freeze(),
             usage: Counts { completion: 0, prompt: request.prompt_words, reasoning: 0 },
         }
     }
 
-    /// The bytes of an event: for a stream with its framing, else the whole body.
-    pub(crate) fn render(&mut self, event: &Event) -> Bytes {
+    /// Writes one event: for a stream with its framing, else the whole body.
+    pub(crate) fn render(&mut self, answer: &Answer, event: &Event) {
+        if self.buffer.capacity() == 0 {
+            self.buffer.reserve(BUFFER_BYTES);
+        }
         match event {
-            Event::Done => Bytes::from_static(b"data: [DONE]\n\n"),
+            Event::Done => self.buffer.put_slice(b"data: [DONE]\n\n"),
             Event::Finish(reason) => self.chunk(Delta::default(), Some(*reason)),
-            Event::Output { channel, text, tokens } => {
-                self.count(*channel, (*tokens).into());
-                self.chunk(Delta::output(*channel, text), None)
+            Event::Output { channel, places } => {
+                let text = answer.tokens(*channel).slice(places.clone());
+                self.count(*channel, places.len() as u64);
+                self.chunk(Delta::output(*channel, text), None);
             }
             Event::Role => self.chunk(
                 Delta { content: Some(""), role: Some("assistant"), ..Delta::default() },
                 None,
             ),
-            Event::Usage => self.framed(&[], Some(self.usage.report())),
-            Event::Whole(answer) => {
-                self.count(Channel::Reasoning, answer.reasoning.len() as u64);
-                self.count(Channel::Content, answer.content.len() as u64);
-                let (content, reasoning) = (answer.content.concat(), answer.reasoning.concat());
-                let message = Delta {
-                    content: Some(&content),
-                    reasoning_content: (!reasoning.is_empty()).then_some(&reasoning),
-                    role: Some("assistant"),
-                };
-                let choice = Choice {
-                    delta: None,
-                    finish_reason: Some(answer.finish.name()),
-                    index: 0,
-                    message: Some(message),
-                };
-                json(&self.response("chat.completion", &[choice], Some(self.usage.report())))
+            Event::Usage => {
+                self.buffer.put_slice(&self.opening);
+                self.close(Some(self.usage.report()));
+                self.buffer.put_slice(b"\n\n");
             }
+            Event::Whole => self.whole(answer),
         }
+    }
+
+    /// Takes what was written since the last time.
+    pub(crate) fn take(&mut self) -> Bytes {
+        self.buffer.split().freeze()
+    }
+
+    fn whole(&mut self, answer: &Answer) {
+        for channel in [Channel::Reasoning, Channel::Content] {
+            self.count(channel, answer.tokens(channel).len() as u64);
+        }
+        let reasoning = answer.reasoning.text();
+        let message = Delta {
+            content: Some(answer.content.text()),
+            reasoning_content: (!reasoning.is_empty()).then_some(reasoning),
+            role: Some("assistant"),
+        };
+        let finish_reason = Some(answer.finish.name());
+        self.buffer.put_slice(&self.opening);
+        let choice = Choice { delta: None, finish_reason, index: 0, message: Some(message) };
+        write_json(&mut self.buffer, &choice);
+        self.close(Some(self.usage.report()));
     }
 
     fn count(&mut self, channel: Channel, tokens: u64) {
@@ -77,28 +103,23 @@ impl Renderer {
         }
     }
 
-    fn chunk(&self, delta: Delta<'_>, finish: Option<FinishReason>) -> Bytes {
-        let choice = Choice {
-            delta: Some(delta),
-            finish_reason: finish.map(FinishReason::name),
-            index: 0,
-            message: None,
-        };
-        self.framed(&[choice], self.continuous_usage.then(|| self.usage.report()))
+    fn chunk(&mut self, delta: Delta<'_>, finish: Option<FinishReason>) {
+        let finish_reason = finish.map(FinishReason::name);
+        self.buffer.put_slice(&self.opening);
+        let choice = Choice { delta: Some(delta), finish_reason, index: 0, message: None };
+        write_json(&mut self.buffer, &choice);
+        self.close(self.continuous_usage.then(|| self.usage.report()));
+        self.buffer.put_slice(b"\n\n");
     }
 
-    fn framed(&self, choices: &[Choice<'_>], usage: Option<Usage>) -> Bytes {
-        let body = json(&self.response("chat.completion.chunk", choices, usage));
-        [b"data: ", &body[..], b"\n\n"].concat().into()
-    }
-
-    fn response<'a>(
-        &'a self,
-        object: &'static str,
-        choices: &'a [Choice<'a>],
-        usage: Option<Usage>,
-    ) -> Response<'a> {
-        Response { choices, created: self.created, id: &self.id, model: &self.model, object, usage }
+    /// Ends the list of choices and the object.
+    fn close(&mut self, usage: Option<Usage>) {
+        self.buffer.put_u8(b']');
+        if let Some(usage) = usage {
+            self.buffer.put_slice(br#","usage":"#);
+            write_json(&mut self.buffer, &usage);
+        }
+        self.buffer.put_u8(b'}');
     }
 }
 
@@ -123,19 +144,17 @@ impl Counts {
     }
 }
 
-fn json(value: &Response<'_>) -> Bytes {
-    serde_json::to_vec(value).expect("texts and whole numbers always serialise").into()
+fn write_json(buffer: &mut BytesMut, value: &impl Serialize) {
+    serde_json::to_writer(buffer.writer(), value)
+        .expect("texts and whole numbers always serialise, and a buffer takes them");
 }
 
 #[derive(Serialize)]
-struct Response<'a> {
+struct Head<'a> {
     id: &'a str,
     object: &'static str,
     created: u64,
     model: &'a str,
-    choices: &'a [Choice<'a>],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
 }
 
 #[derive(Serialize)]
@@ -186,47 +205,73 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::answer::Answer;
+    use crate::answer::Tokens;
 
-    fn renderer(stream_options: Value) -> Renderer {
+    fn renderer(stream: bool, stream_options: Value) -> Renderer {
         let messages = json!([{"role": "user", "content": "a b"}]);
-        let body = json!({"model": "m", "messages": messages, "stream_options": stream_options});
+        let body = json!({
+            "model": "m", "messages": messages, "stream": stream, "stream_options": stream_options,
+        });
         let request = ChatRequest::parse(body.to_string().as_bytes()).unwrap();
         Renderer::new(&request, 4, 1_700_000_000)
     }
 
-    fn output(channel: Channel, text: &str) -> Event {
-        Event::Output { channel, text: text.to_owned(), tokens: 2 }
+    fn tokens(texts: &[&str]) -> Tokens {
+        let mut tokens = Tokens::default();
+        texts.iter().for_each(|text| tokens.push("", text));
+        tokens
+    }
+
+    fn answer(content: &[&str], reasoning: &[&str]) -> Answer {
+        let finish = FinishReason::Stop;
+        Answer { content: tokens(content), finish, reasoning: tokens(reasoning) }
+    }
+
+    fn output(channel: Channel) -> Event {
+        Event::Output { channel, places: 0..2 }
+    }
+
+    fn rendered(renderer: &mut Renderer, answer: &Answer, event: &Event) -> Bytes {
+        renderer.render(answer, event);
+        renderer.take()
     }
 
     #[test]
     fn a_chunk_is_one_data_line_and_an_empty_line() {
-        let mut renderer = renderer(json!(null));
+        let mut renderer = renderer(true, json!(null));
+        let answer = answer(&["q\n", "\""], &[]);
         let expected = concat!(
             r#"data: {"id":"chatcmpl-sim-4","object":"chat.completion.chunk","created":1700000000,"#,
             r#""model":"m","choices":[{"index":0,"delta":{"content":"q\n\""},"#,
             "\"finish_reason\":null}]}\n\n",
         );
-        assert_eq!(renderer.render(&output(Channel::Content, "q\n\"")), expected.as_bytes());
-        assert_eq!(renderer.render(&Event::Done), b"data: [DONE]\n\n"[..]);
+        let event = output(Channel::Content);
+        assert_eq!(rendered(&mut renderer, &answer, &event), expected.as_bytes());
+        assert_eq!(rendered(&mut renderer, &answer, &Event::Done), b"data: [DONE]\n\n"[..]);
+
+        renderer.render(&answer, &event);
+        renderer.render(&answer, &Event::Done);
+        assert_eq!(renderer.take(), [expected, "data: [DONE]\n\n"].concat());
     }
 
     #[test]
     fn continuous_usage_counts_what_has_gone_by() {
-        let mut renderer = renderer(json!({"include_usage": true, "continuous_usage_stats": true}));
+        let options = json!({"include_usage": true, "continuous_usage_stats": true});
+        let mut renderer = renderer(true, options);
+        let answer = answer(&["a", " b"], &["r", " s"]);
         let cases = [
             (Event::Role, json!({"role": "assistant", "content": ""}), json!(null), 0, 0),
-            (output(Channel::Reasoning, "r"), json!({"reasoning_content": "r"}), json!(null), 2, 2),
-            (output(Channel::Content, "a"), json!({"content": "a"}), json!(null), 4, 2),
+            (output(Channel::Reasoning), json!({"reasoning_content": "r s"}), json!(null), 2, 2),
+            (output(Channel::Content), json!({"content": "a b"}), json!(null), 4, 2),
             (Event::Finish(FinishReason::Length), json!({}), json!("length"), 4, 2),
         ];
         for (event, delta, finish, completion, reasoning) in cases {
-            let chunk = chunk(&renderer.render(&event));
+            let chunk = chunk(&rendered(&mut renderer, &answer, &event));
             let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
             assert_eq!(chunk["choices"], json!([choice]));
             assert_eq!(chunk["usage"], usage(completion, reasoning));
         }
-        let last = chunk(&renderer.render(&Event::Usage));
+        let last = chunk(&rendered(&mut renderer, &answer, &Event::Usage));
         assert_eq!((&last["choices"], &last["usage"]), (&json!([]), &usage(4, 2)));
     }
 
@@ -248,12 +293,8 @@ mod tests {
 
     #[test]
     fn a_whole_answer_has_its_usage_unasked() {
-        let answer = Answer {
-            content: vec!["x".to_owned(), " y".to_owned()],
-            finish: FinishReason::Stop,
-            reasoning: vec!["r".to_owned()],
-        };
-        let body = renderer(json!(null)).render(&Event::Whole(answer));
+        let answer = answer(&["x", " y"], &["r"]);
+        let body = rendered(&mut renderer(false, json!(null)), &answer, &Event::Whole);
         let body: Value = serde_json::from_slice(&body).unwrap();
         let message = json!({"role": "assistant", "content": "x y", "reasoning_content": "r"});
         let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});

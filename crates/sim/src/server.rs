@@ -12,7 +12,8 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::account::{Account, RequestAccount};
+use crate::account::{Account, AccountTotals, RequestAccount};
+use crate::alarm::{Alarms, Ringer};
 use crate::config::SimConfig;
 use crate::error::SimError;
 use crate::service::answer;
@@ -39,9 +40,11 @@ impl Sim {
     pub async fn start(config: SimConfig, addr: SocketAddr) -> Result<SimServer, SimError> {
         let sim = Arc::new(Self::new(config)?);
         let (listener, addr) = listen(addr)?;
+        let alarms = alarms()?;
         let (stop, stopped) = oneshot::channel();
         let account = sim.account.clone();
-        Ok(SimServer { account, addr, stop, task: tokio::spawn(sim.serve(listener, stopped)) })
+        let task = tokio::spawn(sim.serve(listener, alarms, stopped));
+        Ok(SimServer { account, addr, stop, task })
     }
 
     pub(crate) fn new(config: SimConfig) -> Result<Self, SimError> {
@@ -53,33 +56,38 @@ impl Sim {
     pub(crate) async fn serve(
         self: Arc<Self>,
         listener: TcpListener,
+        (alarms, ringer): (Alarms, Ringer),
         mut stopped: oneshot::Receiver<()>,
     ) {
-        let mut connections = JoinSet::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(ringer.ring());
         loop {
             tokio::select! {
                 _ = &mut stopped => break,
-                Some(_) = connections.join_next() => {}
+                Some(_) = tasks.join_next() => {}
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        connections.spawn(Arc::clone(&self).converse(stream));
+                        tasks.spawn(Arc::clone(&self).converse(alarms.clone(), stream));
                     }
                     // No descriptor is free: one becomes free when a connection ends.
                     Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
                 },
             }
         }
-        connections.shutdown().await;
+        tasks.shutdown().await;
     }
 
     /// Answers the requests of one connection. Its errors are the client's departures and ordered
     /// faults, both of which stand in the account.
-    async fn converse(self: Arc<Self>, stream: TcpStream) {
+    async fn converse(self: Arc<Self>, alarms: Alarms, stream: TcpStream) {
         let tap = Arc::new(Tap::default());
-        let Ok(socket) = Socket::new(stream, Arc::clone(&tap)) else { return };
+        let kernel_stamps = self.config.kernel_stamps;
+        let Ok(socket) = Socket::new(stream, Arc::clone(&tap), kernel_stamps) else { return };
         let responder = {
             let tap = Arc::clone(&tap);
-            service_fn(move |request| answer(Arc::clone(&self), Arc::clone(&tap), request))
+            service_fn(move |request| {
+                answer(Arc::clone(&self), alarms.clone(), Arc::clone(&tap), request)
+            })
         };
         let connection = http1::Builder::new()
             .header_read_timeout(None)
@@ -109,6 +117,11 @@ pub(crate) fn listen(addr: SocketAddr) -> Result<(TcpListener, SocketAddr), SimE
     bound().map_err(|source| SimError::Listen { addr, source })
 }
 
+/// Needs the context of a runtime.
+pub(crate) fn alarms() -> Result<(Alarms, Ringer), SimError> {
+    Alarms::new().map_err(|source| SimError::Timer { source })
+}
+
 /// A handle on a running server. Dropping it stops the server.
 #[derive(Debug)]
 pub struct SimServer {
@@ -123,6 +136,12 @@ impl SimServer {
     #[must_use]
     pub fn account(&self) -> Vec<RequestAccount> {
         self.account.requests()
+    }
+
+    /// What all requests so far came to.
+    #[must_use]
+    pub fn totals(&self) -> AccountTotals {
+        self.account.totals()
     }
 
     /// Where it listens.

@@ -11,15 +11,16 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AF
 use hyper::http::response::Builder;
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
-use tokio::time::sleep_until;
 
 use crate::account::{Entry, RequestOutcome};
+use crate::account_json;
+use crate::alarm::Alarms;
 use crate::answer::compose;
 use crate::api_error::ApiError;
 use crate::chat::ChatRequest;
 use crate::engine::Plan;
 use crate::faults::{FaultKind, by_rule, parse_order};
-use crate::paced::{Delivery, PacedBody, Receipt, Severed};
+use crate::paced::{Delivery, PacedBody, Severed};
 use crate::render::Renderer;
 use crate::server::Sim;
 use crate::socket::Tap;
@@ -29,23 +30,26 @@ type Answered = Response<Either<Full<Bytes>, PacedBody>>;
 /// Answers one request of the connection that `tap` belongs to.
 pub(crate) async fn answer(
     sim: Arc<Sim>,
+    alarms: Alarms,
     tap: Arc<Tap>,
     request: Request<Incoming>,
 ) -> Result<Answered, Severed> {
-    const ROUTES: &[&str] = &["/health", "/sim/account", "/v1/chat/completions", "/v1/models"];
+    const ROUTES: &[&str] =
+        &["/health", "/sim/account", "/sim/stamps", "/v1/chat/completions", "/v1/models"];
     let path = request.uri().path();
     Ok(match (request.method(), path) {
-        (&Method::POST, "/v1/chat/completions") => return chat(&sim, tap, request).await,
-        (&Method::GET, "/health") => document(&json!({"status": "ok"})),
+        (&Method::POST, "/v1/chat/completions") => return chat(&sim, alarms, tap, request).await,
+        (&Method::GET, "/health") => document(json!({"status": "ok"}).to_string()),
         (&Method::GET, "/v1/models") => {
             let id = &sim.config.model;
             let model = json!({"id": id, "object": "model", "created": 0, "owned_by": "sim"});
-            document(&json!({"object": "list", "data": [model]}))
+            document(json!({"object": "list", "data": [model]}).to_string())
         }
-        (&Method::GET, "/sim/account") => document(&sim.account.to_json()),
+        (&Method::GET, "/sim/account") => document(account_json::account(&sim.account)),
+        (&Method::GET, "/sim/stamps") => document(account_json::stamps(&sim.account)),
         (&Method::DELETE, "/sim/account") => {
             sim.account.clear();
-            document(&sim.account.to_json())
+            document(account_json::account(&sim.account))
         }
         (method, path) => {
             let status = if ROUTES.contains(&path) {
@@ -58,7 +62,12 @@ pub(crate) async fn answer(
     })
 }
 
-async fn chat(sim: &Sim, tap: Arc<Tap>, request: Request<Incoming>) -> Result<Answered, Severed> {
+async fn chat(
+    sim: &Sim,
+    alarms: Alarms,
+    tap: Arc<Tap>,
+    request: Request<Incoming>,
+) -> Result<Answered, Severed> {
     let (head, body) = request.into_parts();
     let body = match Limited::new(body, sim.config.max_body_bytes).collect().await {
         Ok(body) => body.to_bytes(),
@@ -69,9 +78,9 @@ async fn chat(sim: &Sim, tap: Arc<Tap>, request: Request<Incoming>) -> Result<An
         // The client went away in the middle of its request.
         Err(_) => return Err(Severed),
     };
-    let receipt = Receipt::new(tap.last_read_ns());
+    let receipt = tap.last_read();
     let id = text_header(&head.headers, "x-request-id").map(str::to_owned);
-    let entry = sim.account.open(receipt.ns, id);
+    let entry = sim.account.open(receipt, id);
 
     let (request, fault) = match admit(sim, &head.headers, &body, &entry) {
         Ok(admitted) => admitted,
@@ -90,16 +99,18 @@ async fn chat(sim: &Sim, tap: Arc<Tap>, request: Request<Incoming>) -> Result<An
         None => plan,
     };
     let delivery = Delivery {
+        alarms,
+        events_per_write: sim.config.events_per_write,
         renderer: Renderer::new(&request, entry.ordinal(), unix_seconds()),
         entry: Arc::new(entry),
-        receipt,
+        received_ns: receipt.read_ns,
         tap,
         then_close: request.stream && sim.config.close_after_stream,
     };
     let Some(head_due) = plan.head else {
         return Err(poll_fn(|_| delivery.poll_cut(plan.end)).await);
     };
-    sleep_until(receipt.at + head_due).await;
+    delivery.alarms.until(delivery.due_ns(head_due)).await;
     delivery.entry.answered(StatusCode::OK.as_u16());
     let mut response = Response::builder().header("x-request-id", delivery.entry.id());
     response = if request.stream {
@@ -152,9 +163,9 @@ fn refusal(error: &ApiError, retry_after_s: Option<u64>) -> Answered {
     built(response, Either::Left(Full::new(error.body())))
 }
 
-fn document(value: &serde_json::Value) -> Answered {
+fn document(json: impl Into<Bytes>) -> Answered {
     let response = Response::builder().header(CONTENT_TYPE, "application/json");
-    built(response, Either::Left(Full::from(value.to_string())))
+    built(response, Either::Left(Full::new(json.into())))
 }
 
 fn built(response: Builder, body: Either<Full<Bytes>, PacedBody>) -> Answered {

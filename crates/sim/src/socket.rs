@@ -1,19 +1,24 @@
 //! The server's end of a connection: where reads and writes are stamped.
 //!
-//! A body announces each event on the [`Tap`] and gives out the next one only when the socket has
-//! written all of it, so every event is a write of its own and every stamp belongs to one event.
+//! A body announces the events of each write on the [`Tap`] and gives out the next ones only when
+//! the socket has written all of them, so every stamp belongs to one write.
 
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::AsRawFd;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use nix::sys::socket::sockopt::ReceiveTimestampns;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
+use nix::sys::time::TimeSpec;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::account::{Entry, Mark};
-use crate::clock::monotonic_ns;
+use crate::account::{Entry, Mark, Receipt};
+use crate::clock::{monotonic_ns, on_monotonic_clock};
 
 /// What the HTTP side and the socket of one connection tell each other.
 #[derive(Debug, Default)]
@@ -25,7 +30,7 @@ pub(crate) struct Tap {
 #[derive(Debug, Default)]
 struct State {
     announced: Option<Announced>,
-    last_read_ns: u64,
+    last_read: Receipt,
     reset_on_close: bool,
     waiting: Option<Waker>,
 }
@@ -33,20 +38,20 @@ struct State {
 /// What the next bytes are.
 #[derive(Debug)]
 enum Announced {
-    Event(Arc<Entry>, Mark),
+    Events(Arc<Entry>, Mark),
     Head,
 }
 
 impl Tap {
-    /// When the latest read that brought bytes returned.
-    pub(crate) fn last_read_ns(&self) -> u64 {
-        self.lock().last_read_ns
+    /// The times of the latest read that brought bytes.
+    pub(crate) fn last_read(&self) -> Receipt {
+        self.lock().last_read
     }
 
-    /// The next bytes written are this event. Only after [`poll_written`](Self::poll_written) was
+    /// The next bytes written are these events. Only after [`poll_written`](Self::poll_written) was
     /// ready.
     pub(crate) fn announce(&self, entry: Arc<Entry>, mark: Mark) {
-        self.lock().announced = Some(Announced::Event(entry, mark));
+        self.lock().announced = Some(Announced::Events(entry, mark));
     }
 
     /// The next bytes written are a head that nothing may overtake.
@@ -79,8 +84,8 @@ impl Tap {
         self.last_stream_ended.notified().await;
     }
 
-    /// Runs a write of `length` bytes. If all of them went out, notes an announced event and lets
-    /// the next one come.
+    /// Runs a write of `length` bytes. If all of them went out, notes what was announced and lets
+    /// the next come.
     fn write(
         &self,
         length: usize,
@@ -90,7 +95,7 @@ impl Tap {
             |result: &Poll<io::Result<usize>>| matches!(result, Poll::Ready(Ok(n)) if *n == length);
         let mut state = self.lock();
         let result = match &state.announced {
-            Some(Announced::Event(entry, mark)) => entry.note_write(*mark, write, is_whole),
+            Some(Announced::Events(entry, mark)) => entry.note_write(*mark, write, is_whole),
             Some(Announced::Head) | None => write(),
         };
         if is_whole(&result) {
@@ -111,30 +116,76 @@ impl Tap {
 /// A TCP connection that stamps its reads and writes on a [`Tap`].
 #[derive(Debug)]
 pub(crate) struct Socket {
+    /// Room for the kernel's receive stamp; `None` when it is not asked for.
+    control: Option<Vec<u8>>,
     stream: TcpStream,
     tap: Arc<Tap>,
 }
 
 impl Socket {
     /// Takes the connection over; each write is then sent at once.
-    pub(crate) fn new(stream: TcpStream, tap: Arc<Tap>) -> io::Result<Self> {
+    pub(crate) fn new(stream: TcpStream, tap: Arc<Tap>, kernel_stamps: bool) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        Ok(Self { stream, tap })
+        let control = if kernel_stamps {
+            setsockopt(&stream, ReceiveTimestampns, &true)?;
+            Some(nix::cmsg_space!(TimeSpec))
+        } else {
+            None
+        };
+        Ok(Self { control, stream, tap })
+    }
+}
+
+/// Reads what has arrived, and when its last bytes had.
+fn poll_receive(
+    stream: &TcpStream,
+    control: &mut [u8],
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+) -> Poll<io::Result<Option<TimeSpec>>> {
+    loop {
+        ready!(stream.poll_read_ready(cx))?;
+        let received = stream.try_io(Interest::READABLE, || {
+            let mut room = [IoSliceMut::new(buf.initialize_unfilled())];
+            let flags = MsgFlags::MSG_DONTWAIT;
+            let message = recvmsg::<()>(stream.as_raw_fd(), &mut room, Some(&mut *control), flags)?;
+            let stamp = message.cmsgs()?.find_map(|message| match message {
+                ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
+                _ => None,
+            });
+            Ok((message.bytes, stamp))
+        });
+        match received {
+            Ok((length, stamp)) => {
+                buf.advance(length);
+                return Poll::Ready(Ok(stamp));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Poll::Ready(Err(error)),
+        }
     }
 }
 
 impl AsyncRead for Socket {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let Self { control, stream, tap } = self.get_mut();
         let before = buf.filled().len();
-        let result = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let stamp = match control {
+            Some(control) => ready!(poll_receive(stream, control, cx, buf))?,
+            None => {
+                ready!(Pin::new(stream).poll_read(cx, buf))?;
+                None
+            }
+        };
         if buf.filled().len() > before {
-            self.tap.lock().last_read_ns = monotonic_ns();
+            let kernel_ns = stamp.and_then(|stamp| on_monotonic_clock(Duration::from(stamp)));
+            tap.lock().last_read = Receipt { kernel_ns, read_ns: monotonic_ns() };
         }
-        result
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -144,7 +195,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let Self { stream, tap } = self.get_mut();
+        let Self { stream, tap, .. } = self.get_mut();
         tap.write(buf.len(), || Pin::new(stream).poll_write(cx, buf))
     }
 
@@ -153,7 +204,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let Self { stream, tap } = self.get_mut();
+        let Self { stream, tap, .. } = self.get_mut();
         let length = bufs.iter().map(|buf| buf.len()).sum();
         tap.write(length, || Pin::new(stream).poll_write_vectored(cx, bufs))
     }

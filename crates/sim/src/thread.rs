@@ -9,10 +9,11 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-use crate::account::{Account, RequestAccount};
+use crate::account::{Account, AccountTotals, RequestAccount};
+use crate::alarm::{Alarms, Ringer};
 use crate::config::SimConfig;
 use crate::error::SimError;
-use crate::server::{Sim, listen};
+use crate::server::{Sim, alarms, listen};
 
 /// Starts a server on a new thread with a single-threaded runtime. Port 0 takes a free one.
 ///
@@ -33,10 +34,10 @@ pub fn spawn_thread(config: SimConfig, addr: SocketAddr) -> Result<ThreadedSim, 
     let (stop, stopped) = oneshot::channel();
     let (ready, started) = mpsc::channel();
     let serve = move || match prepare(addr) {
-        Ok((runtime, listener, addr)) => {
+        Ok(Prepared { runtime, listener, addr, alarms }) => {
             // The receiver waits for this one message.
             let _ = ready.send(Ok(addr));
-            runtime.block_on(sim.serve(listener, stopped));
+            runtime.block_on(sim.serve(listener, alarms, stopped));
         }
         Err(error) => drop(ready.send(Err(error))),
     };
@@ -48,16 +49,25 @@ pub fn spawn_thread(config: SimConfig, addr: SocketAddr) -> Result<ThreadedSim, 
     Ok(ThreadedSim { account, addr, running: Some(Running { stop, thread }) })
 }
 
+/// What a server runs on.
+struct Prepared {
+    addr: SocketAddr,
+    alarms: (Alarms, Ringer),
+    listener: TcpListener,
+    runtime: Runtime,
+}
+
 /// Made on the server's thread, because a runtime must not be dropped on a thread that runs another
 /// one.
-fn prepare(addr: SocketAddr) -> Result<(Runtime, TcpListener, SocketAddr), SimError> {
+fn prepare(addr: SocketAddr) -> Result<Prepared, SimError> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(|source| SimError::Thread { source })?;
-    let (listener, addr) = {
+    let (listener, addr, alarms) = {
         let _context = runtime.enter();
-        listen(addr)?
+        let (listener, addr) = listen(addr)?;
+        (listener, addr, alarms()?)
     };
-    Ok((runtime, listener, addr))
+    Ok(Prepared { addr, alarms, listener, runtime })
 }
 
 /// A handle on a server that runs on its own thread. Dropping it stops the server and waits for the
@@ -80,6 +90,12 @@ impl ThreadedSim {
     #[must_use]
     pub fn account(&self) -> Vec<RequestAccount> {
         self.account.requests()
+    }
+
+    /// What all requests so far came to.
+    #[must_use]
+    pub fn totals(&self) -> AccountTotals {
+        self.account.totals()
     }
 
     /// Where it listens.

@@ -20,7 +20,7 @@ fn request(stream: bool, usage: StreamUsage) -> ChatRequest {
 fn answer(reasoning: &[&str], content: &[&str]) -> Answer {
     let joined = |texts: &[&str]| {
         let mut tokens = Tokens::default();
-        texts.iter().for_each(|text| tokens.push(&[text]));
+        texts.iter().for_each(|text| tokens.push("", text));
         tokens
     };
     Answer { content: joined(content), finish: FinishReason::Stop, reasoning: joined(reasoning) }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use streamgauge_sim::{RequestOutcome, SimConfig, spawn_thread};
+use streamgauge_sim::{
+    AccountTotals, RequestAccount, RequestOutcome, SimConfig, monotonic_ns, spawn_thread,
+};
 
 use crate::client::{Client, quick, settled, start, streaming};
 
@@ -96,6 +98,7 @@ async fn another_process_can_read_and_clear_it() {
             "first_output_ns": noted.first_output_ns,
             "first_write_ns": noted.first_write_ns,
             "id": "sim-1",
+            "kernel_received_ns": null,
             "last_output_ns": noted.last_output_ns,
             "last_write_ns": noted.last_write_ns,
             "lateness_max_ns": noted.lateness_max_ns,
@@ -107,9 +110,102 @@ async fn another_process_can_read_and_clear_it() {
             "status": 200,
             "streamed": true,
         }],
+        "totals": {
+            "complete": 1,
+            "disconnected": 0,
+            "events": 6,
+            "faulted": 0,
+            "lateness_max_ns": noted.lateness_max_ns,
+            "open": 0,
+            "output_events": 2,
+            "rejected": 0,
+        },
     });
     assert_eq!(document, expected);
     let (_, cleared) = client.call("DELETE", "/sim/account").await;
-    assert_eq!(cleared["requests"], json!([]));
+    assert_eq!((&cleared["requests"], &cleared["totals"]["complete"]), (&json!([]), &json!(0)));
     assert!(server.account().is_empty());
+}
+
+#[tokio::test]
+async fn the_stamps_alone_have_a_short_form() {
+    let server = start(SimConfig { kernel_stamps: true, ..quick() }).await;
+    let mut client = Client::connect(server.addr()).await;
+    client.stream(&streaming("hello", 3)).await;
+    let noted = server.account().pop().unwrap();
+    let (status, document) = client.call("GET", "/sim/stamps").await;
+    assert_eq!(status, 200);
+    let [first, second, third] = noted.output_ns[..] else { panic!("{noted:?}") };
+    let expected = json!({
+        "clock": "CLOCK_MONOTONIC",
+        "columns": ["id", "outcome", "received_ns", "kernel_received_ns", "output_steps_ns"],
+        "requests": [[
+            "sim-1",
+            "complete",
+            noted.received_ns,
+            noted.kernel_received_ns,
+            [first, second - first, third - second],
+        ]],
+    });
+    assert_eq!(document, expected);
+}
+
+#[tokio::test]
+async fn the_kernel_tells_when_a_request_arrived() {
+    let server = start(SimConfig { kernel_stamps: true, ..quick() }).await;
+    let mut client = Client::connect(server.addr()).await;
+    for prompt in ["short".to_owned(), "long ".repeat(100_000)] {
+        let sent_ns = monotonic_ns();
+        client.stream(&streaming(&prompt, 1)).await;
+        let account = server.account().pop().unwrap();
+        let arrived_ns = account.kernel_received_ns.expect("a stamp on the loopback interface");
+        // The wall clock, over which it comes, may be drifting towards another.
+        let tolerance_ns = 1_000_000;
+        assert!(sent_ns <= arrived_ns + tolerance_ns, "{sent_ns} {arrived_ns}");
+        assert!(arrived_ns <= account.received_ns + tolerance_ns, "{account:?}");
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_due_together_may_share_a_write() {
+    let at_once = SimConfig { interval: Duration::ZERO, ttft: Duration::ZERO, ..quick() };
+    // Events a write; writes: of 1 role, 35 output, 1 finish, 1 usage and 1 end event.
+    for (events_per_write, writes) in [(1, 39), (16, 3), (64, 1)] {
+        let server = start(SimConfig { events_per_write, ..at_once.clone() }).await;
+        let mut client = Client::connect(server.addr()).await;
+        let stream = client.stream(&streaming("hello", 35)).await;
+        assert_eq!(stream.events.len(), 39);
+        let account = server.account().pop().unwrap();
+        assert_eq!((account.events, account.output_events), (39, 35));
+        assert_eq!(account.outcome, RequestOutcome::Complete);
+        let mut stamps = account.output_ns.clone();
+        stamps.extend([account.first_write_ns, account.last_write_ns].into_iter().flatten());
+        stamps.sort_unstable();
+        stamps.dedup();
+        // The writes between the first output and the last event hold an output each.
+        let without_output = if events_per_write == 1 { 2 } else { 0 };
+        assert_eq!(stamps.len(), writes - without_output, "{events_per_write} a write");
+        assert_eq!(server.totals(), totals_of(&account));
+    }
+}
+
+fn totals_of(account: &RequestAccount) -> AccountTotals {
+    AccountTotals {
+        complete: 1,
+        events: account.events,
+        lateness_max_ns: account.lateness_max_ns,
+        output_events: account.output_events,
+        ..AccountTotals::default()
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_not_due_never_share_a_write() {
+    let server = start(SimConfig { events_per_write: 16, ..quick() }).await;
+    let mut client = Client::connect(server.addr()).await;
+    client.stream(&streaming("hello", 6)).await;
+    let account = server.account().pop().unwrap();
+    // Where the machine stood still for a while, events have become due together after all.
+    let late = Duration::from_nanos(account.lateness_max_ns) >= quick().interval;
+    assert!(late || account.output_ns.is_sorted_by(|earlier, later| earlier < later));
 }
