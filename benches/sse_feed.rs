@@ -22,23 +22,35 @@ struct Stream {
     read_bytes: usize,
 }
 
-fn streams() -> [Stream; 4] {
-    let servers_event = chunk(" token").len();
+fn streams() -> [Stream; 5] {
+    let token = |event: usize| TOKENS[event % TOKENS.len()].to_owned();
+    let long_text = |_| "word ".repeat((1 << 20) / 5);
+    let servers_event = chunk(0, TOKENS[0]).len();
     [
-        Stream { name: "event_a_read", body: body(2_000, " token"), read_bytes: servers_event },
-        Stream { name: "16_kib_reads", body: body(20_000, " token"), read_bytes: 16 << 10 },
+        Stream { name: "event_a_read", body: body(2_000, |_| 0, token), read_bytes: servers_event },
+        Stream { name: "16_kib_reads", body: body(20_000, |_| 0, token), read_bytes: 16 << 10 },
         Stream {
-            name: "mib_events",
-            body: body(4, &"word ".repeat((1 << 20) / 5)),
-            read_bytes: 64 << 10,
+            name: "unlike_events",
+            body: body(20_000, |event| event, token),
+            read_bytes: 16 << 10,
         },
-        Stream { name: "byte_a_read", body: body(500, " token"), read_bytes: 1 },
+        Stream { name: "mib_events", body: body(4, |_| 0, long_text), read_bytes: 64 << 10 },
+        Stream { name: "byte_a_read", body: body(500, |_| 0, token), read_bytes: 1 },
     ]
 }
 
-/// A chat stream of `events` output events that ends as it should.
-fn body(events: usize, content: &str) -> Vec<u8> {
-    let mut body = chunk(content).repeat(events);
+/// Tokens of one length, so that a read can be one event.
+const TOKENS: [&str; 7] = [" token", " given", " after", " every", " other", " brand", " words"];
+
+/// A chat stream of `events` output events that ends as it should; what is the same in all chunks
+/// of one answer, as most servers write it, is numbered by `pattern`.
+fn body(
+    events: usize,
+    pattern: impl Fn(usize) -> usize,
+    content: impl Fn(usize) -> String,
+) -> Vec<u8> {
+    let mut body: String =
+        (0..events).map(|event| chunk(pattern(event), &content(event))).collect();
     body.push_str(
         "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n",
     );
@@ -47,9 +59,9 @@ fn body(events: usize, content: &str) -> Vec<u8> {
 }
 
 /// One event as public servers send it: about 300 bytes around one token.
-fn chunk(content: &str) -> String {
+fn chunk(pattern: usize, content: &str) -> String {
     format!(
-        "data: {{\"id\":\"chatcmpl-5b0c2f9d1e7a4c38b6d0a1f2e3c4d5b6\",\"object\":\
+        "data: {{\"id\":\"chatcmpl-5b0c2f9d1e7a4c38b6d0a1f2{pattern:08}\",\"object\":\
          \"chat.completion.chunk\",\"created\":1764470000,\"model\":\"example-8b-instruct\",\
          \"system_fingerprint\":\"fp_0a1b2c3d4e\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\
          \"{content}\"}},\"logprobs\":null,\"finish_reason\":null}}],\"usage\":null}}\n\n"

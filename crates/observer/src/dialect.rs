@@ -50,6 +50,10 @@ pub(crate) trait Rules: Debug + Send {
     /// How the bytes of its streams are divided into events.
     const FRAMING: Framing = Framing::EventStream;
 
+    /// Whether events are read each by itself, whatever came before and whatever its name: then one
+    /// that differs from another in a text alone says the same but for that text.
+    const IS_STATELESS: bool = false;
+
     /// The members of an event that matter.
     type Members<'a>: Default;
 
@@ -78,6 +82,9 @@ pub(crate) trait Rules: Debug + Send {
 pub(crate) trait Reader: Debug + Send {
     /// How the bytes of its streams are divided into events.
     fn framing(&self) -> Framing;
+
+    /// Whether each event is read by itself.
+    fn is_stateless(&self) -> bool;
 
     /// Whether a text is an event of this dialect and of no other.
     fn recognises(&self, text: &str, shape: Shape<'_>) -> bool;
@@ -108,6 +115,10 @@ pub(crate) fn recognise(text: &str, shape: Shape<'_>) -> Option<Dialect> {
 impl<R: Rules> Reader for R {
     fn framing(&self) -> Framing {
         R::FRAMING
+    }
+
+    fn is_stateless(&self) -> bool {
+        R::IS_STATELESS
     }
 
     fn recognises(&self, text: &str, shape: Shape<'_>) -> bool {

@@ -10,8 +10,9 @@ use crate::lines::LineItem;
 use crate::reads::Reads;
 use crate::sse::{Oversized, SseEvent, SseItem};
 use crate::tally::Tally;
-use crate::timeline::Timeline;
+use crate::timeline::{Moment, Timeline};
 use crate::token_counts::TokenCounts;
+use crate::twin::Twin;
 
 /// Data that ends a stream of any dialect.
 const END_MARK: &[u8] = b"[DONE]";
@@ -28,6 +29,8 @@ pub(crate) struct Events {
     pub(crate) timeline: Timeline,
     pub(crate) reads: Reads,
     pub(crate) token_counts: TokenCounts,
+    /// The event before.
+    twin: Twin,
     pub(crate) malformed: Malformed,
     /// The first request-level failure.
     pub(crate) failure: Option<Failure>,
@@ -59,6 +62,7 @@ impl Events {
             timeline: Timeline::new(max_output_events.is_some()),
             reads: Reads::default(),
             token_counts: TokenCounts::new(max_output_events.is_some()),
+            twin: Twin::default(),
             malformed: Malformed::default(),
             failure: None,
             tool_call_events: 0,
@@ -171,11 +175,18 @@ impl Events {
         self.reads.event();
         self.tally.done = is_end_mark(event.data);
         if event.name == b"error" {
+            self.twin.forget();
             return self.fail(Failure::reported(event.data, Some(index)));
         }
         if self.tally.done {
             return;
         }
+        if let Some((channel, choice, text)) = self.twin.text_of(event.data) {
+            self.tally.begin(event.offset, Some(moment));
+            self.tally.again(channel, choice, text);
+            return self.carried(moment);
+        }
+        self.twin.forget();
         let Ok(text) = std::str::from_utf8(event.data) else {
             return self.malformed(AnomalyKind::InvalidUtf8, index, event.offset);
         };
@@ -184,18 +195,29 @@ impl Events {
             Verdict::NotAnObject => self.malformed(AnomalyKind::InvalidJson, index, event.offset),
             Verdict::Failure => self.fail_by_event(text, index),
             Verdict::Read => {
-                let said = self.tally.event();
-                if said.channels.output() {
-                    if self.max_output_events == Some(self.timeline.arrivals_us.len()) {
-                        return self.stop();
-                    }
-                    self.timeline.carried(said.channels, moment);
-                    self.reads.output(event.offset);
-                    self.token_counts.push(said.completion_tokens);
+                if self.reader.is_stateless() && !self.guessed {
+                    self.twin.learn(text, self.tally.event().said);
                 }
-                self.read(text, index);
+                self.carried(moment);
+                if !self.stopped {
+                    self.read(text, index);
+                }
             }
         }
+    }
+
+    /// The current event was read. If it carried output, that came now.
+    fn carried(&mut self, moment: Moment) {
+        let event = self.tally.event();
+        if !event.channels.output() {
+            return;
+        }
+        if self.max_output_events == Some(self.timeline.arrivals_us.len()) {
+            return self.stop();
+        }
+        self.timeline.carried(event.channels, moment);
+        self.reads.output(self.tally.offset());
+        self.token_counts.push(event.completion_tokens);
     }
 
     fn read_text(&mut self, text: &str, shape: Shape<'_>) -> Verdict {

@@ -103,6 +103,7 @@ mod tally;
 mod think;
 mod timeline;
 mod token_counts;
+mod twin;
 mod usage;
 
 pub use config::ObserverConfig;

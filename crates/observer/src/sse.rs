@@ -153,7 +153,28 @@ impl SseDecoder {
 
     /// Takes bytes from the front of `read` up to the end of the next item. `None` when all of
     /// `read` was taken without completing one.
+    #[inline]
     pub fn next<'a, 'b: 'a>(&'a mut self, read: &mut &'b [u8]) -> Option<SseItem<'a>> {
+        if let [byte] = **read
+            && self.only_continues_line(byte)
+        {
+            self.line.push(byte);
+            self.position += 1;
+            *read = &[];
+            return None;
+        }
+        self.next_item(read)
+    }
+
+    /// Whether a byte that is alone in its read does no more than to prolong a line. A stream that
+    /// comes byte by byte would else cost several times what its bytes need.
+    #[inline]
+    fn only_continues_line(&self, byte: u8) -> bool {
+        let in_line = !self.line.is_empty() && self.line.len() < self.limits.max_line_bytes;
+        in_line && self.lent == Lent::Nothing && !self.stopped && byte != b'\n' && byte != b'\r'
+    }
+
+    fn next_item<'a, 'b: 'a>(&'a mut self, read: &mut &'b [u8]) -> Option<SseItem<'a>> {
         match self.lent {
             Lent::Nothing => {}
             Lent::Block => self.block.clear(),

@@ -7,6 +7,7 @@ use crate::choices::{Choices, Room};
 use crate::json::{Text, Value};
 use crate::so_far::Change;
 use crate::timeline::Moment;
+use crate::twin::{Channel, Said};
 use crate::usage::{Report, Reported, UsageTally};
 
 /// Different model names that are kept.
@@ -61,6 +62,8 @@ pub(crate) struct Event {
     pub(crate) failed: bool,
     /// Completion tokens that were counted up to it.
     pub(crate) completion_tokens: Option<u64>,
+    /// What of it another event could say again.
+    pub(crate) said: Said,
 }
 
 impl Channels {
@@ -108,6 +111,11 @@ impl Tally {
         self.event
     }
 
+    /// Where the current event begins in the body.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// A choice was mentioned.
     pub(crate) fn choice(&mut self, index: u64) {
         let known = self.choices.choice(index).is_some();
@@ -117,6 +125,7 @@ impl Tally {
     /// Content of a choice; an empty text is none.
     pub(crate) fn content(&mut self, index: u64, text: Text<'_>) {
         self.event.channels.content |= !text.is_empty();
+        self.event.said.text(Channel::Content, index, text);
         let Some(choice) = self.choices.choice(index) else { return };
         let mut whole = true;
         text.pieces(|piece| whole &= choice.content(piece, self.room.as_mut()));
@@ -124,8 +133,17 @@ impl Tally {
         self.output_unless(text.is_empty(), index);
     }
 
+    /// The text of an event that is otherwise as the one before.
+    pub(crate) fn again(&mut self, channel: Channel, index: u64, text: Text<'_>) {
+        match channel {
+            Channel::Content => self.content(index, text),
+            Channel::Reasoning => self.reasoning(index, text),
+        }
+    }
+
     /// The whole content of a choice so far; one that is empty, or the same as before, says nothing.
     pub(crate) fn content_so_far(&mut self, index: u64, text: Text<'_>) {
+        self.event.said = Said::More;
         let Some(choice) = self.choices.choice(index) else {
             self.event.channels.content |= !text.is_empty();
             return;
@@ -140,6 +158,7 @@ impl Tally {
     /// Reasoning of a choice; an empty text is none.
     pub(crate) fn reasoning(&mut self, index: u64, text: Text<'_>) {
         self.event.channels.reasoning |= !text.is_empty();
+        self.event.said.text(Channel::Reasoning, index, text);
         self.reasoning_seen |= !text.is_empty();
         let Some(choice) = self.choices.choice(index) else { return };
         if let Some(room) = &mut self.room {
@@ -152,6 +171,7 @@ impl Tally {
     /// A refusal by the model; an empty text is none.
     pub(crate) fn refusal(&mut self, index: u64, text: Text<'_>) {
         self.event.channels.refusal |= !text.is_empty();
+        self.event.said = Said::More;
         if let Some(room) = &mut self.room {
             let whole = keep(room, &mut self.refusal, text);
             self.note_limit_unless(whole);
@@ -162,21 +182,25 @@ impl Tally {
     /// Arguments of a tool call.
     pub(crate) fn tool_call(&mut self, index: u64) {
         self.event.channels.tool_call = true;
+        self.event.said = Said::More;
         self.output_unless(false, index);
     }
 
     /// The dialect's end mark.
     pub(crate) fn end(&mut self) {
         self.done = true;
+        self.event.said = Said::More;
     }
 
     /// The event means a failure, but the rest of it counts.
     pub(crate) fn fail(&mut self) {
         self.event.failed = true;
+        self.event.said = Said::More;
     }
 
     /// A finish reason of a choice.
     pub(crate) fn finish(&mut self, index: u64, reason: &str) {
+        self.event.said = Said::More;
         self.event.failed |= matches!(reason, "error" | "network_error");
         if let Some(choice) = self.choices.choice(index) {
             let whole = choice.finish(reason);
@@ -206,6 +230,7 @@ impl Tally {
         if !report.says_anything() {
             return;
         }
+        self.event.said = Said::More;
         if report.reasoning_tokens.is_some() {
             self.reasoning_billed_at = self.offset;
         }
@@ -229,6 +254,7 @@ impl Tally {
 
     /// A server's own timings, an object of numbers.
     pub(crate) fn timings(&mut self, timings: Value<'_>) {
+        self.event.said = Said::More;
         let written = timings.as_written();
         if !timings.is_object() {
             return;
@@ -251,6 +277,7 @@ impl Tally {
 
     fn note_limit_unless(&mut self, kept: bool) {
         if !kept {
+            self.event.said = Said::More;
             self.anomalies.note(AnomalyKind::OverLimit, self.offset);
         }
     }

@@ -138,7 +138,50 @@ fn fixture() -> impl Strategy<Value = Rc<Fixture>> {
     select(fixtures.into_iter().map(Rc::new).collect::<Vec<_>>())
 }
 
+/// Chunks of few patterns, so that one is often the one before with another text: for each the bytes
+/// before its text, the text, and the bytes after it.
+fn patterns() -> impl Strategy<Value = Vec<(&'static str, &'static str, &'static str)>> {
+    let around = select(vec![
+        (r#""choices":[{"index":0,"delta":{"content":""#, r#""}}]}"#),
+        (r#""choices":[{"index":0,"delta":{"content":""#, r#""}}]}"#),
+        (r#""choices":[{"index":1,"delta":{"content":""#, r#""}}],"model":"m"}"#),
+        (r#""choices":[{"delta":{"reasoning":""#, r#"","content":null}}]}"#),
+        (r#""choices":[{"delta":{"reasoning_content":""#, r#"","reasoning":"a"}}]}"#),
+        (r#""choices":[{"delta":{"content":""#, r#""}}],"usage":{"completion_tokens":1}}"#),
+        (r#""choices":[{"delta":{"content":""#, r#""},"finish_reason":"stop"}]}"#),
+        (r#""choices":[{"delta":{"content":"a"},"finish_reason":""#, r#""}]}"#),
+        (r#""choices":[{"delta":{"refusal":""#, r#""}}]}"#),
+        (r#""model":""#, r#"","choices":[{"delta":{"content":"b"}}]}"#),
+        (r#""error":""#, r#"","choices":[]}"#),
+    ]);
+    let text = select(vec!["a", "b", "a b", "", r"\u00e9", r#"\""#, "<think>", "\"", "\\", "é"]);
+    let event = (around, text).prop_map(|((before, after), text)| (before, text, after));
+    let run = (event, 1..4_usize).prop_map(|(event, times)| vec![event; times]);
+    vec(run, 0..8).prop_map(|runs| runs.concat())
+}
+
+/// The chunks as a stream; `apart` writes no two neighbours alike.
+fn written(chunks: &[(&str, &str, &str)], apart: bool) -> Vec<u8> {
+    let event = |(place, (before, text, after)): (usize, &(&str, &str, &str))| {
+        let space = if apart && place % 2 == 1 { " " } else { "" };
+        format!("data: {{{space}{before}{text}{after}\n\n")
+    };
+    chunks.iter().enumerate().map(event).collect::<String>().into_bytes()
+}
+
 proptest! {
+    #[test]
+    fn an_event_says_what_it_says_whatever_came_before(chunks in patterns()) {
+        let observe = |apart| {
+            let config = ObserverConfig::new(Dialect::OpenaiChat);
+            let mut observed = fixture::observe(config, &[&written(&chunks, apart)]);
+            observed.observation.bytes = 0;
+            observed.observation.anomalies.iter_mut().for_each(|found| found.first_offset = 0);
+            observed
+        };
+        prop_assert_eq!(observe(false), observe(true));
+    }
+
     #[test]
     fn cuts_never_change_what_a_stream_says(
         (dialect, bytes) in stream(), detected in any::<bool>(), cuts in cuts(), way in way(),

@@ -10,6 +10,8 @@ use crate::tally::Tally;
 pub(crate) struct OpenaiChat;
 
 impl Rules for OpenaiChat {
+    const IS_STATELESS: bool = true;
+
     type Members<'a> = Chunk<'a>;
 
     #[inline]

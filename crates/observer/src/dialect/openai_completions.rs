@@ -10,6 +10,8 @@ use crate::tally::Tally;
 pub(crate) struct OpenaiCompletions;
 
 impl Rules for OpenaiCompletions {
+    const IS_STATELESS: bool = true;
+
     type Members<'a> = Chunk<'a>;
 
     #[inline]

@@ -292,6 +292,24 @@ impl<'a> Cursor<'a> {
         Some(escaped)
     }
 
+    /// Whether all that is left is what may stand between quotation marks; says whether it has
+    /// escapes.
+    #[inline]
+    pub(super) fn rest_is_string_body(&mut self) -> Option<bool> {
+        let mut escaped = false;
+        loop {
+            self.at += plain_length(&self.text.as_bytes()[self.at..]);
+            match self.peek() {
+                None => return Some(escaped),
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => return None,
+            }
+        }
+    }
+
     fn escape(&mut self) -> Option<()> {
         let bytes = self.text.as_bytes();
         match bytes.get(self.at + 1)? {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
+use crate::json::Cursor;
+
 /// The content of a JSON string, escapes and all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'a> {
@@ -16,6 +18,17 @@ impl<'a> Text<'a> {
     /// The text between the quotation marks of a valid string.
     pub(super) fn of(raw: &'a str) -> Self {
         Self { raw, escaped: memchr(b'\\', raw.as_bytes()).is_some() }
+    }
+
+    /// What stands between two quotation marks, if that makes a valid string.
+    #[inline]
+    pub(crate) fn between_marks(raw: &'a str) -> Option<Self> {
+        Cursor::strict(raw).rest_is_string_body().map(|escaped| Self { raw, escaped })
+    }
+
+    /// Where its bytes are in memory, and how many there are.
+    pub(crate) fn address(self) -> (usize, usize) {
+        (self.raw.as_ptr().addr(), self.raw.len())
     }
 
     pub(crate) fn is_empty(self) -> bool {
