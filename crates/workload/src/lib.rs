@@ -56,13 +56,17 @@ mod body;
 mod cell;
 mod dataset;
 mod error;
+mod load_error;
 mod prompt;
 mod requests;
+mod schedule;
 mod synthetic;
 mod unique;
 
 pub use cell::cell_name;
 pub use dataset::{Dataset, DatasetLine, Prompt};
 pub use error::{DatasetError, MemberFault, WorkloadError};
+pub use load_error::LoadError;
 pub use requests::{Prompts, Requests, RequestsSpec, Reuse};
+pub use schedule::{DueTimes, Schedule};
 pub use synthetic::{MAX_WORDS, MIN_WORDS, SyntheticPrompts};
