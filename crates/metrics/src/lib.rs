@@ -23,11 +23,13 @@
 //! | `request`, `inflight` | what one request gives, and how many were under way |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `client_limited` | which of them the client's own delay may have bent |
+//! | `client_error` | the client's stamps beside those of a server that keeps an account |
 //! | `record` | plan and journal to run record |
 //! | `verify` | the rules that a record's own members must keep |
 //! | `compare`, `gate` | candidate against baseline: matching, deltas, limits and gates |
 
 mod catalogue;
+mod client_error;
 mod client_limited;
 mod compare;
 mod error;
@@ -47,6 +49,7 @@ mod statistic;
 mod verify;
 
 pub use catalogue::{MetricSpec, Population, catalogue};
+pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use compare::{
     CompareError, Difference, MatchingCondition, Side, UnknownCondition, compare_point,
 };
