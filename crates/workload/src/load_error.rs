@@ -37,6 +37,12 @@ pub enum LoadError {
         /// The number.
         requests: u64,
     },
+    /// Neither a number of requests nor a length is given.
+    #[error("nothing ends the load; give a number of requests or a duration")]
+    NoEnd,
+    /// The load is over before a request is due.
+    #[error("no request is due before the load ends")]
+    NoRequest,
     /// A load of no stages.
     #[error("the load has no stage")]
     NoStage,
@@ -79,6 +85,20 @@ pub enum LoadError {
         /// The value that follows from that.
         expected: u64,
     },
+    /// A text that was to be a load, or a part of it.
+    #[error("{found:?} is not {wanted}")]
+    Syntax {
+        /// The text.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// The rates give more requests than a load may have.
+    #[error("more than {} requests are due before the load ends", Load::MAX_REQUESTS)]
+    TooManyRequests,
+    /// A duration was given for stages.
+    #[error("each stage has its own duration, and there is no other beside them")]
+    TwoLengths,
     /// A trace's dataset has no due times.
     #[error("the dataset has no at_ms, and a trace is sent by it")]
     NoTrace,
@@ -89,10 +109,10 @@ pub enum LoadError {
         shape: &'static str,
     },
     /// A trace's last request is due when the load is over.
-    #[error("the trace's last request is due at {due_ms} ms, when the load's duration is over")]
+    #[error("the trace's last request is due at {due_us} µs, when the load's duration is over")]
     TraceBeyondEnd {
-        /// Its due time, rounded up.
-        due_ms: u64,
+        /// Its due time.
+        due_us: u64,
     },
     /// A due time lies before the one in front of it.
     #[error("request {index} of the trace is due at {due_us} µs, before the one in front of it")]

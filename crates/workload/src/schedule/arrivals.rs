@@ -15,16 +15,16 @@ const NANOS_PER_MS: u64 = 1_000_000;
 
 /// One arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// The stage that it falls into.
-    pub(super) stage: usize,
+    pub(crate) stage: usize,
     /// When, since the first request could be due.
-    pub(super) due_ns: u64,
+    pub(crate) due_ns: u64,
 }
 
 /// The arrivals of checked stages, without end in a last stage that nothing ends.
 #[derive(Clone, Debug)]
-pub(super) struct ArrivalTimes {
+pub(crate) struct ArrivalTimes {
     stages: Arc<[RateStage]>,
     gaps: Gaps,
     stage: usize,
@@ -40,7 +40,7 @@ pub(super) struct ArrivalTimes {
 }
 
 impl ArrivalTimes {
-    pub(super) fn new(arrivals: &Arrivals, stages: Arc<[RateStage]>) -> Self {
+    pub(crate) fn new(arrivals: &Arrivals, stages: Arc<[RateStage]>) -> Self {
         let mut gaps = Gaps::new(arrivals);
         let next = gaps.first();
         Self { stages, gaps, stage: 0, had: 0, begin_ns: 0, passed: 0.0, next, last_ns: 0 }

@@ -10,9 +10,7 @@ const MICROS_PER_MS: u64 = 1000;
 const NANOS_PER_MS: u64 = 1_000_000;
 
 pub(super) fn load(load: &Load, trace_us: Option<&[u64]>) -> Result<(), LoadError> {
-    if !(1..=Load::MAX_REQUESTS).contains(&load.requests) {
-        return Err(LoadError::Requests { requests: load.requests });
-    }
+    check_requests(load.requests)?;
     if let Some(length) = load.duration_ms {
         check_length("the load", length)?;
     }
@@ -35,6 +33,14 @@ pub(super) fn load(load: &Load, trace_us: Option<&[u64]>) -> Result<(), LoadErro
             agree("number of requests", load.requests, "stages' sum", sum)?;
             check_counts(load, arrivals, stages)
         }
+    }
+}
+
+pub(crate) fn check_requests(requests: u64) -> Result<(), LoadError> {
+    if (1..=Load::MAX_REQUESTS).contains(&requests) {
+        Ok(())
+    } else {
+        Err(LoadError::Requests { requests })
     }
 }
 
@@ -108,7 +114,7 @@ pub(crate) fn check_client_stages(stages: &[ClientStage]) -> Result<u64, LoadErr
     Ok(length)
 }
 
-fn check_clients(stage: usize, value: u64) -> Result<(), LoadError> {
+pub(crate) fn check_clients(stage: usize, value: u64) -> Result<(), LoadError> {
     if (1..=LoadError::MOST_CLIENTS).contains(&value) {
         Ok(())
     } else {
@@ -116,7 +122,7 @@ fn check_clients(stage: usize, value: u64) -> Result<(), LoadError> {
     }
 }
 
-fn check_concurrency(limit: Option<u64>) -> Result<(), LoadError> {
+pub(crate) fn check_concurrency(limit: Option<u64>) -> Result<(), LoadError> {
     if limit == Some(0) { Err(LoadError::NoConcurrency) } else { Ok(()) }
 }
 
@@ -126,15 +132,21 @@ fn check_trace(load: &Load, span_ms: u64, due_us: &[u64]) -> Result<(), LoadErro
         return agree("number of requests", load.requests, "trace's number of lines", lines);
     }
     let due_us = &due_us[..load.requests as usize];
-    if let Some(place) = due_us.windows(2).position(|pair| pair[1] < pair[0]) {
-        return Err(LoadError::TraceOrder { index: place + 1, due_us: due_us[place + 1] });
+    check_order(due_us)?;
+    let last = due_us.last().copied().unwrap_or(0);
+    if load.duration_ms.is_some_and(|length| last >= length * MICROS_PER_MS) {
+        return Err(LoadError::TraceBeyondEnd { due_us: last });
     }
-    let last = due_us.last().map_or(0, |last| last.div_ceil(MICROS_PER_MS));
-    if load.duration_ms.is_some_and(|length| last >= length) {
-        return Err(LoadError::TraceBeyondEnd { due_ms: last });
+    let last_ms = last.div_ceil(MICROS_PER_MS);
+    agree("span_ms", span_ms, "trace's last at_ms, rounded up", last_ms)?;
+    check_length("the trace", last_ms.max(1))
+}
+
+pub(crate) fn check_order(due_us: &[u64]) -> Result<(), LoadError> {
+    match due_us.windows(2).position(|pair| pair[1] < pair[0]) {
+        Some(place) => Err(LoadError::TraceOrder { index: place + 1, due_us: due_us[place + 1] }),
+        None => Ok(()),
     }
-    agree("span_ms", span_ms, "trace's last at_ms, rounded up", last)?;
-    check_length("the load", last.max(1))
 }
 
 fn agree(
@@ -150,7 +162,7 @@ fn agree(
     }
 }
 
-fn check_length(what: &str, length_ms: u64) -> Result<(), LoadError> {
+pub(crate) fn check_length(what: &str, length_ms: u64) -> Result<(), LoadError> {
     if (1..=Schedule::MAX_SPAN_MS).contains(&length_ms) {
         Ok(())
     } else {

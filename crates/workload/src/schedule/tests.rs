@@ -53,6 +53,102 @@ fn even_arrivals_are_due_at_these_times() {
 }
 
 #[test]
+fn a_seed_gives_these_due_times_on_every_machine() {
+    // Computed by another program as well, from ChaCha8 on: the first three and the 10,000th.
+    let gamma = |burstiness| Arrivals::Gamma { burstiness, seed: 1 };
+    let cases = [
+        (
+            Arrivals::Poisson { seed: 0 },
+            rate(100.0, 100.0, None, 10_000),
+            [14_196_124, 15_422_512, 20_008_700, 100_232_650_144],
+        ),
+        (
+            gamma(0.25),
+            rate(100.0, 100.0, None, 10_000),
+            [6_829_014, 7_920_748, 22_767_342, 103_782_739_688],
+        ),
+        (
+            gamma(4.0),
+            rate(10.0, 50.0, Some(1_000_000), 10_000),
+            [107_559_922, 195_331_269, 383_177_770, 501_504_289_894],
+        ),
+    ];
+    for (arrivals, stage, expected) in cases {
+        let mut due = Schedule::new(&open(arrivals, &[stage]), None).unwrap().due_times();
+        let found = [0, 0, 0, 9_996].map(|skipped| due.nth(skipped).unwrap().as_nanos());
+        assert_eq!(found, expected, "{arrivals:?}");
+    }
+}
+
+#[test]
+fn a_load_that_contradicts_itself_is_refused() {
+    let even = |stages: &[RateStage]| open(Arrivals::Constant {}, stages);
+    let closed = |duration_ms| {
+        let stages = vec![ClientStage { from_clients: 1, to_clients: 2, duration_ms: 10 }];
+        load(LoadShape::ClosedStages { stages }, 5, duration_ms)
+    };
+    let trace = |requests, span_ms, duration_ms| {
+        load(LoadShape::Trace { max_concurrency: None, span_ms }, requests, duration_ms)
+    };
+    let times = Some([0, 1500, 7001]);
+    let cases = [
+        (even(&[]), None, "0 requests are not within 1 to 10000000"),
+        (even(&[rate(10.0, 20.0, None, 5)]), None, "stage 1: a rate that changes needs a duration"),
+        (
+            Load { requests: 4, ..even(&[rate(10.0, 10.0, None, 5)]) },
+            None,
+            "the load's number of requests is 4, and its stages' sum is 5",
+        ),
+        (
+            even(&[rate(10.0, 10.0, Some(1000), 10), rate(20.0, 20.0, Some(1000), 21)]),
+            None,
+            "stage 2: 21 requests are planned, and its rate gives 20",
+        ),
+        (
+            even(&[rate(10.0, 10.0, Some(1000), 9), rate(20.0, 20.0, Some(1000), 20)]),
+            None,
+            "stage 1: 9 requests are planned, and its rate gives 10",
+        ),
+        (
+            Load { duration_ms: Some(500), ..even(&[rate(10.0, 10.0, Some(1000), 10)]) },
+            None,
+            "stage 1: 10 requests are planned, and its rate gives 5",
+        ),
+        (closed(None), None, "the load's duration_ms is 0, and its stages' length is 10"),
+        (
+            closed(Some(10)),
+            times,
+            "due times were given for a load of shape closed_stages, which has its own",
+        ),
+        (trace(3, 8, None), None, "the dataset has no at_ms, and a trace is sent by it"),
+        (
+            trace(4, 8, None),
+            times,
+            "the load's number of requests is 4, and its trace's number of lines is 3",
+        ),
+        (
+            trace(3, 7, None),
+            times,
+            "the load's span_ms is 7, and its trace's last at_ms, rounded up is 8",
+        ),
+        (
+            trace(3, 8, Some(7)),
+            times,
+            "the trace's last request is due at 7001 µs, when the load's duration is over",
+        ),
+        (
+            trace(2, 2, None),
+            Some([5, 4, 0]),
+            "request 1 of the trace is due at 4 µs, before the one in front of it",
+        ),
+    ];
+    for (load, times, expected) in cases {
+        let error = Schedule::new(&load, times.map(Into::into)).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{load:?}");
+    }
+}
+
+#[test]
 fn clients_change_one_by_one() {
     let stage = |from_clients, to_clients, duration_ms| ClientStage {
         from_clients,
