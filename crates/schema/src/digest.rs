@@ -24,6 +24,21 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest of bytes that never lie together in memory: of all parts, one after the other.
+    ///
+    /// ```
+    /// use streamgauge_schema::Digest;
+    /// assert_eq!(Digest::of_parts(["stream", "gauge"]), Digest::of(b"streamgauge"));
+    /// ```
+    #[must_use]
+    pub fn of_parts<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update(part);
+        }
+        Self(hash.finalize().into())
+    }
+
     /// The digest of a value's canonical bytes ([`digest_bytes`]).
     ///
     /// # Errors
@@ -64,10 +79,12 @@ fn nibble(digit: u8) -> Option<u8> {
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-        let text: String =
-            self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-        f.write_str(&text)
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        f.write_str(std::str::from_utf8(&text).expect("digits are ASCII"))
     }
 }
 
