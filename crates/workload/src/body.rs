@@ -5,12 +5,15 @@ mod format;
 mod tests;
 
 use serde::Serialize;
-use streamgauge_schema::{Dialect, Json, RequestSettings};
+use streamgauge_schema::{Dialect, Digest, Json, RequestSettings};
 
 use crate::error::WorkloadError;
 use crate::prompt::SentPrompt;
 use format::TEMPERATURE;
 pub(crate) use format::{BodyFormat, PromptForm, SYSTEM};
+
+/// Digits of the greatest token limit.
+const MAX_TOKENS_DIGITS: usize = 20;
 
 /// The body of a request without its prompt and its token limit.
 #[derive(Clone, Debug)]
@@ -66,16 +69,21 @@ impl BodyTemplate {
         })
     }
 
-    /// The whole body. Without a limit of its own the prompt gets the plan's.
-    pub(crate) fn body(&self, prompt: &SentPrompt, max_tokens: Option<u64>) -> Vec<u8> {
-        let mut body = self.before_prompt.clone();
-        for (name, value) in prompt.members() {
-            write_member(&mut body, name, value);
-        }
+    /// The whole body, and the digest of its prompt. Without a limit of its own the prompt gets the
+    /// plan's.
+    pub(crate) fn body(
+        &self,
+        prompt: &SentPrompt<'_>,
+        max_tokens: Option<u64>,
+    ) -> (Vec<u8>, Digest) {
+        let around = self.before_prompt.len() + self.before_max_tokens.len() + self.rest.len();
+        let mut body = Vec::with_capacity(around + MAX_TOKENS_DIGITS + prompt.size());
+        body.extend_from_slice(&self.before_prompt);
+        let digest = prompt.write(&mut body);
         body.extend_from_slice(&self.before_max_tokens);
         write(&mut body, &max_tokens.unwrap_or(self.max_tokens));
         body.extend_from_slice(&self.rest);
-        body
+        (body, digest)
     }
 }
 
@@ -140,13 +148,13 @@ fn write_settings(out: &mut Vec<u8>, format: &BodyFormat, settings: &RequestSett
     }
 }
 
-fn write_member<T: Serialize + ?Sized>(out: &mut Vec<u8>, name: &str, value: &T) {
+pub(crate) fn write_member<T: Serialize + ?Sized>(out: &mut Vec<u8>, name: &str, value: &T) {
     write_raw(out, name, "");
     write(out, value);
 }
 
 /// A member whose value is JSON already, or begins so.
-fn write_raw(out: &mut Vec<u8>, name: &str, json: &str) {
+pub(crate) fn write_raw(out: &mut Vec<u8>, name: &str, json: &str) {
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
@@ -155,6 +163,6 @@ fn write_raw(out: &mut Vec<u8>, name: &str, json: &str) {
     out.extend_from_slice(json.as_bytes());
 }
 
-fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+pub(crate) fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(out, value).expect("texts, numbers and trees are written to memory");
 }

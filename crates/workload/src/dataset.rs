@@ -1,22 +1,43 @@
-//! A dataset: a JSONL file whose lines are requests, checked as a whole before anything is sent.
+//! A dataset: a file whose lines are requests, checked as a whole before anything is sent.
 //!
 //! Invariant: every line of a [`Dataset`] can be sent as it is. Ids are distinct, each line has
-//! exactly one of `prompt` and `messages`, and no member is unknown.
+//! exactly one prompt, no member is unknown, and due times never decrease.
 
 mod line;
+mod sharegpt;
 #[cfg(test)]
 mod tests;
+mod times;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use streamgauge_schema::{Digest, Json, JsonPath, Position};
 
 use crate::error::{DatasetError, MemberFault};
 use line::LineFault;
 pub(crate) use line::MEMBERS;
+use times::Times;
 
-/// The lines of a dataset file.
+/// The requests of a file.
+///
+/// Each line of the file is a JSON object:
+///
+/// | member | is |
+/// | --- | --- |
+/// | `id` | a name, distinct within the file |
+/// | `prompt`, `messages` or `input_tokens` | a text, a list of messages, or how long a synthetic prompt is to be; one of them |
+/// | `max_tokens` | tokens to stop after, instead of the plan's; may be left out |
+/// | `expect` | what the answer is held against; may be left out |
+/// | `at_ms` | when the request is due, in milliseconds from the beginning of the run; every line has it, or none |
+///
+/// The layout of ShareGPT is taken too: a JSON array, or lines, of objects with a list
+/// `conversations` of turns with `from` and `value`. The first turn of a `human` (or `user`) is the
+/// prompt. All other turns and members are left aside, answers and what a system says among them.
+/// Conversations without such a turn, or with nothing in it, are [skipped](Self::skipped).
+/// An `id` that is missing becomes `#` and the number of its element, from 1; one that another
+/// element has already gets the same behind it.
 ///
 /// ```
 /// use streamgauge_workload::Dataset;
@@ -32,14 +53,16 @@ pub struct Dataset {
     file_name: String,
     digest: Digest,
     lines: Vec<DatasetLine>,
+    due_us: Option<Arc<[u64]>>,
+    skipped: u64,
 }
 
-/// One line of a dataset.
+/// One request of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetLine {
     /// The dataset's own name for it, distinct within the file.
     pub id: String,
-    /// Where it stands in the file, from 1.
+    /// Its line in the file, or its element in an array, from 1.
     pub line: usize,
     /// What is asked.
     pub prompt: Prompt,
@@ -55,6 +78,11 @@ pub enum Prompt {
     /// A list of messages, sent exactly as it was written: each an object with a text `role` and a
     /// `content`, other members included.
     Messages(Json),
+    /// Any prompt of this length: seeded words, others for each line.
+    Synthetic {
+        /// Tokens that the prompt is meant to have.
+        input_tokens: u64,
+    },
     /// A text.
     Text(String),
 }
@@ -67,17 +95,22 @@ impl Dataset {
     /// Names the first line that is no request, with its place, the member, the value and the rule.
     pub fn parse(bytes: &[u8], file_name: &str) -> Result<Self, DatasetError> {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let mut lines = Vec::new();
-        let mut line_of_id = HashMap::new();
-        for (number, line) in (1..).zip(text.split(|&byte| byte == b'\n')) {
-            let parsed = parse_line(line, number, &mut line_of_id)
-                .map_err(|fault| locate(fault, line, number, file_name))?;
-            lines.extend(parsed);
+        let mut reader = Reader::default();
+        if text.trim_ascii_start().starts_with(b"[") {
+            sharegpt::read_array(text, file_name, &mut reader)?;
+        } else {
+            read_lines(text, file_name, &mut reader)?;
         }
-        if lines.is_empty() {
+        if reader.lines.is_empty() {
             return Err(DatasetError::Empty { file: file_name.to_owned() });
         }
-        Ok(Self { file_name: file_name.to_owned(), digest: Digest::of(bytes), lines })
+        Ok(Self {
+            file_name: file_name.to_owned(),
+            digest: Digest::of(bytes),
+            lines: reader.lines,
+            due_us: reader.times.finish(),
+            skipped: reader.skipped,
+        })
     }
 
     /// The file as it was named.
@@ -97,26 +130,63 @@ impl Dataset {
     pub fn lines(&self) -> &[DatasetLine] {
         &self.lines
     }
+
+    /// When each line is due, in microseconds from the beginning of the run; `None` when the file
+    /// is no trace.
+    #[must_use]
+    pub fn due_us(&self) -> Option<Arc<[u64]>> {
+        self.due_us.clone()
+    }
+
+    /// Conversations of a ShareGPT layout that hold no prompt.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
 }
 
-/// The request of a line; `None` when the line is blank.
-fn parse_line(
-    line: &[u8],
-    number: usize,
-    line_of_id: &mut HashMap<String, usize>,
-) -> Result<Option<DatasetLine>, LineFault> {
-    if line.trim_ascii().is_empty() {
-        return Ok(None);
+/// What has been read so far.
+#[derive(Debug, Default)]
+struct Reader {
+    lines: Vec<DatasetLine>,
+    line_of_id: HashMap<String, usize>,
+    times: Times,
+    skipped: u64,
+}
+
+fn read_lines(text: &[u8], file: &str, reader: &mut Reader) -> Result<(), DatasetError> {
+    let lines = || (1..).zip(text.split(|&byte| byte == b'\n'));
+    let lines = || lines().filter(|(_, line)| !line.trim_ascii().is_empty());
+    let first = lines().next().and_then(|(_, line)| line::value(line).ok());
+    let is_sharegpt = first.is_some_and(|value| value.member(sharegpt::CONVERSATIONS).is_some());
+    for (number, line) in lines() {
+        let read = line::value(line).and_then(|value| {
+            if is_sharegpt {
+                sharegpt::read(value, number, reader)
+            } else {
+                reader.read(value, number)
+            }
+        });
+        read.map_err(|fault| locate(fault, line, number, file))?;
     }
-    let parsed = line::parse(line, number)?;
-    match line_of_id.entry(parsed.id.clone()) {
-        Entry::Occupied(first) => Err(LineFault::Member {
-            path: JsonPath::root().key("id"),
-            fault: MemberFault::DuplicateId { id: parsed.id, first_line: *first.get() },
-        }),
-        Entry::Vacant(place) => {
-            place.insert(number);
-            Ok(Some(parsed))
+    Ok(())
+}
+
+impl Reader {
+    /// Takes a line of the own layout.
+    fn read(&mut self, value: Json, number: usize) -> Result<(), LineFault> {
+        let (line, at_us) = line::parse(value, number)?;
+        self.times.push(number, at_us)?;
+        match self.line_of_id.entry(line.id.clone()) {
+            Entry::Occupied(first) => Err(LineFault::Member {
+                path: JsonPath::root().key("id"),
+                fault: MemberFault::DuplicateId { id: line.id, first_line: *first.get() },
+            }),
+            Entry::Vacant(place) => {
+                place.insert(number);
+                self.lines.push(line);
+                Ok(())
+            }
         }
     }
 }

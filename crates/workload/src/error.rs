@@ -1,8 +1,8 @@
 //! What can be wrong with a dataset, and with a plan's requests.
 
-use streamgauge_schema::{CanonicalError, Dialect, JsonPath, Position};
+use streamgauge_schema::{CanonicalError, Dialect, JsonPath, Position, SharedPrefix};
 
-use crate::synthetic::{MAX_WORDS, MIN_WORDS};
+use crate::synthetic::{MAX_WORDS, MIN_PREFIX_WORDS, MIN_WORDS};
 
 /// A dataset that could not be read. Every text begins with the file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -76,9 +76,31 @@ pub enum MemberFault {
         /// What is required.
         required: &'static str,
     },
-    /// The line has both a prompt and messages.
-    #[error("stands beside \"prompt\"; a line has one of the two")]
-    SecondPrompt,
+    /// The line has two kinds of prompt.
+    #[error("stands beside {first:?}; a line has one of the two")]
+    SecondPrompt {
+        /// The other.
+        first: &'static str,
+    },
+    /// A due time that another line has, and this line or that one has not.
+    #[error("{}; of a trace every line has one", if *.here { format!("line {other_line} has none") }
+        else { format!("missing, and line {other_line} has one") })]
+    SometimesDue {
+        /// Whether the line has one.
+        here: bool,
+        /// The line that differs.
+        other_line: usize,
+    },
+    /// A line is due before the one in front of it.
+    #[error(
+        "{found} lies before the at_ms of line {earlier_line}; a trace is in the order of time"
+    )]
+    NotInOrder {
+        /// The value.
+        found: String,
+        /// The line in front of it.
+        earlier_line: usize,
+    },
     /// The same name occurs more than once.
     #[error("stands twice in one object")]
     Twice,
@@ -129,6 +151,20 @@ pub enum WorkloadError {
         /// The API.
         dialect: Dialect,
     },
+    /// A line asks for a longer prompt than can be made.
+    #[error(
+        "{file}: line {line}: {input_tokens} input tokens are {words} words, more than {MAX_WORDS}"
+    )]
+    LineWords {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// Tokens asked for.
+        input_tokens: u64,
+        /// Words that they come to.
+        words: u64,
+    },
     /// A line has messages, and the API takes a prompt.
     #[error("{file}: line {line}: has messages, and {dialect} takes a prompt")]
     MessagesForPrompt {
@@ -150,6 +186,19 @@ pub enum WorkloadError {
     /// An answer of no tokens was asked for.
     #[error("max_tokens 0 is not a whole number of at least 1")]
     NoTokens,
+    /// A shared prefix that leaves too little of the prompt, or is none.
+    #[error(
+        "{} prefixes of {} words do not fit prompts of {words}: at least one, of at least \
+         {MIN_PREFIX_WORDS} words, which leave {MIN_WORDS} of each prompt",
+        prefix.count,
+        prefix.words
+    )]
+    Prefix {
+        /// The prefix asked for.
+        prefix: SharedPrefix,
+        /// Words of the whole prompt.
+        words: u64,
+    },
     /// A member added to the body is one that the request sets itself.
     #[error("extra body member {name:?} is set by the request itself; leave it out")]
     ReservedMember {
@@ -174,6 +223,16 @@ pub enum WorkloadError {
         records: usize,
         /// Measured requests asked for.
         requested: u64,
+    },
+    /// A warm-up prompt would be one of the measured ones.
+    #[error(
+        "{file}: line {line}: with the nonce of a warm-up request it is the prompt of another line"
+    )]
+    WarmupIsMeasured {
+        /// The file.
+        file: String,
+        /// The line that the warm-up request asks, from 1.
+        line: usize,
     },
     /// A synthetic prompt of a length that cannot be made.
     #[error("{words} words a prompt are not within {MIN_WORDS} to {MAX_WORDS}")]

@@ -11,7 +11,7 @@
 //! ```
 //! use std::collections::{BTreeMap, HashSet};
 //! use streamgauge_schema::{Dialect, Identifier, RequestSettings, Stage};
-//! use streamgauge_workload::{Prompts, Requests, RequestsSpec, SyntheticPrompts};
+//! use streamgauge_workload::{Lengths, Prompts, Requests, RequestsSpec, SyntheticPrompts};
 //!
 //! let requests = Requests::new(RequestsSpec {
 //!     dialect: Dialect::OpenaiChat,
@@ -25,7 +25,8 @@
 //!         extra_body: BTreeMap::new(),
 //!     },
 //!     prompts: Prompts::Synthetic(SyntheticPrompts::new(64, 7)?),
-//!     target_input_tokens: Some(64),
+//!     target_input_tokens: Some(85),
+//!     lengths: Lengths::assumed(),
 //!     suite_version: Identifier::new("synthetic-v1").unwrap(),
 //!     requests: 100,
 //!     warmup: 10,
@@ -56,6 +57,7 @@ mod body;
 mod cell;
 mod dataset;
 mod error;
+mod length;
 mod load;
 mod load_error;
 mod prompt;
@@ -67,8 +69,9 @@ mod unique;
 pub use cell::cell_name;
 pub use dataset::{Dataset, DatasetLine, Prompt};
 pub use error::{DatasetError, MemberFault, WorkloadError};
+pub use length::{LengthError, Lengths};
 pub use load::{Clients, LoadEnd, LoadSpec, Rates};
 pub use load_error::LoadError;
 pub use requests::{Prompts, Requests, RequestsSpec, Reuse};
 pub use schedule::{DueTimes, Schedule};
-pub use synthetic::{MAX_WORDS, MIN_WORDS, SyntheticPrompts};
+pub use synthetic::{MAX_WORDS, MIN_PREFIX_WORDS, MIN_WORDS, SyntheticPrompts};

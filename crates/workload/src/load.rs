@@ -15,8 +15,11 @@ use crate::cell::cell_name;
 use crate::load_error::LoadError;
 use crate::schedule::{
     ArrivalTimes, check_client_stages, check_clients, check_concurrency, check_length, check_order,
-    check_rates, check_requests,
+    check_rates, check_requests, integral,
 };
+
+/// Requests on average that are surely too many, however their times are spread.
+const HOPELESS: f64 = 2.0 * Load::MAX_REQUESTS as f64;
 
 /// A load as it is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,6 +186,11 @@ fn count(
     arrivals: &Arrivals,
     limit: Option<u64>,
 ) -> Result<(), LoadError> {
+    let with_length = |stage: &RateStage| stage.duration_ms.map(|length| integral(stage, length));
+    let expected: f64 = stages.iter().filter_map(with_length).sum();
+    if limit.is_none() && expected > HOPELESS {
+        return Err(LoadError::TooManyRequests);
+    }
     let times = ArrivalTimes::new(arrivals, stages.as_slice().into());
     let most = limit.unwrap_or(Load::MAX_REQUESTS + 1);
     stages.iter_mut().for_each(|stage| stage.requests = 0);

@@ -17,7 +17,7 @@ use std::time::Duration;
 use streamgauge_schema::{Arrivals, ClientStage, Load, LoadShape, RateStage};
 
 use crate::load_error::LoadError;
-pub(crate) use arrivals::ArrivalTimes;
+pub(crate) use arrivals::{ArrivalTimes, integral};
 pub(crate) use check::{
     check_client_stages, check_clients, check_concurrency, check_length, check_order, check_rates,
     check_requests,

@@ -6,9 +6,17 @@
 
 use streamgauge_schema::Stage;
 
+/// Keeps the codes of families away from those of requests with the same seed.
+const FAMILIES: u64 = 0x5b7e_151f_3a08_c9d2;
+
 /// The code of one request; distinct for all indexes below 2⁶³ of both stages.
 pub(crate) fn code(seed: u64, stage: Stage, index: u64) -> u64 {
     mix(mix(seed).wrapping_add(ordinal(stage, index)))
+}
+
+/// The code of what the requests of one family have in common.
+pub(crate) fn family_code(seed: u64, family: u64) -> u64 {
+    mix(mix(seed ^ FAMILIES).wrapping_add(family))
 }
 
 /// A number of its own for each request: measured ones are even, warm-up ones odd.

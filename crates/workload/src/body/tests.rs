@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::dataset::Prompt;
+use crate::prompt::Text;
 
 fn settings(extra_body: &str) -> RequestSettings {
     RequestSettings {
@@ -29,9 +29,10 @@ fn all_settings(dialect: Dialect) -> RequestSettings {
 
 fn body(dialect: Dialect, settings: &RequestSettings, max_tokens: Option<u64>) -> String {
     let template = BodyTemplate::new(dialect, "a \"b\"", settings).unwrap();
-    let prompt = Prompt::Text("h\u{7}é".to_owned());
-    let prompt = SentPrompt::new(&BodyFormat::of(dialect), &prompt, None);
-    String::from_utf8(template.body(&prompt, max_tokens)).unwrap()
+    let prompt = SentPrompt::text(&BodyFormat::of(dialect), Text::Given("h\u{7}é".into()));
+    let (body, digest) = template.body(&prompt, max_tokens);
+    assert_eq!(digest, prompt.digest());
+    String::from_utf8(body).unwrap()
 }
 
 fn error(dialect: Dialect, settings: &RequestSettings) -> String {

@@ -6,9 +6,11 @@ use streamgauge_schema::{Json, JsonPath};
 
 use super::{DatasetLine, Prompt};
 use crate::error::MemberFault;
+use crate::schedule::Schedule;
 
 /// The members that a line may have.
-pub(crate) const MEMBERS: [&str; 5] = ["id", "prompt", "messages", "max_tokens", "expect"];
+pub(crate) const MEMBERS: [&str; 7] =
+    ["id", "prompt", "messages", "input_tokens", "max_tokens", "expect", "at_ms"];
 /// Characters of a value that an error shows.
 const SHOWN_CHARS: usize = 60;
 
@@ -21,10 +23,11 @@ pub(super) enum LineFault {
     NotUtf8 { valid_bytes: usize },
 }
 
-pub(super) fn parse(line: &[u8], number: usize) -> Result<DatasetLine, LineFault> {
-    let text = std::str::from_utf8(line)
-        .map_err(|error| LineFault::NotUtf8 { valid_bytes: error.valid_up_to() })?;
-    let members = match serde_json::from_str(text).map_err(|error| not_json(&error))? {
+/// A line's request, and when it is due, in microseconds.
+pub(super) type Parsed = (DatasetLine, Option<u64>);
+
+pub(super) fn parse(line: Json, number: usize) -> Result<Parsed, LineFault> {
+    let members = match line {
         Json::Object(members) => members,
         other => return Err(LineFault::NotObject { found: shown(&other) }),
     };
@@ -37,28 +40,64 @@ pub(super) fn parse(line: &[u8], number: usize) -> Result<DatasetLine, LineFault
         Some(other) => return Err(wrong(at("id"), &other, "a non-empty text")),
         None => return Err(missing(at("id"), "an id")),
     };
-    let prompt = match (line.take("prompt"), line.take("messages")) {
-        (Some(_), Some(_)) => {
-            return Err(member(at("messages"), MemberFault::SecondPrompt));
-        }
-        (Some(Json::String(text)), None) if !text.is_empty() => Prompt::Text(text),
-        (Some(other), None) => {
-            return Err(wrong(at("prompt"), &other, "a non-empty text"));
-        }
-        (None, Some(messages)) => {
+    let prompt = prompt(&mut line)?;
+    let max_tokens = count(&mut line, "max_tokens")?;
+    let at_us = line.take("at_ms").map(|value| micros(&value)).transpose()?;
+    let expect = line.take("expect");
+    Ok((DatasetLine { id, line: number, prompt, max_tokens, expect }, at_us))
+}
+
+/// The value of a line.
+pub(super) fn value(line: &[u8]) -> Result<Json, LineFault> {
+    let text = std::str::from_utf8(line)
+        .map_err(|error| LineFault::NotUtf8 { valid_bytes: error.valid_up_to() })?;
+    serde_json::from_str(text)
+        .map_err(|error| LineFault::NotJson { column: error.column(), message: reason(&error) })
+}
+
+fn prompt(line: &mut Members) -> Result<Prompt, LineFault> {
+    let kinds = ["prompt", "messages", "input_tokens"].into_iter();
+    let mut given = kinds.filter(|name| line.0.iter().any(|(key, _)| key == name));
+    let Some(kind) = given.next() else {
+        return Err(missing(at("prompt"), "a prompt, messages or input_tokens"));
+    };
+    if let Some(second) = given.next() {
+        return Err(member(at(second), MemberFault::SecondPrompt { first: kind }));
+    }
+    if let Some(input_tokens) = count(line, "input_tokens")? {
+        return Ok(Prompt::Synthetic { input_tokens });
+    }
+    match (kind, line.take(kind)) {
+        ("messages", Some(messages)) => {
             check_messages(&messages, &at("messages"))?;
-            Prompt::Messages(messages)
+            Ok(Prompt::Messages(messages))
         }
-        (None, None) => return Err(missing(at("prompt"), "a prompt or messages")),
+        (_, Some(Json::String(text))) if !text.is_empty() => Ok(Prompt::Text(text)),
+        (_, other) => Err(wrong(at(kind), &other.unwrap_or(Json::Null), "a non-empty text")),
+    }
+}
+
+/// A member that is a whole number of at least 1.
+fn count(line: &mut Members, name: &'static str) -> Result<Option<u64>, LineFault> {
+    match line.take(name) {
+        None => Ok(None),
+        Some(Json::Uint(count)) if count > 0 => Ok(Some(count)),
+        Some(other) => Err(wrong(at(name), &other, "a whole number of at least 1")),
+    }
+}
+
+/// The microseconds of an `at_ms`.
+fn micros(value: &Json) -> Result<u64, LineFault> {
+    let millis = match value {
+        Json::Uint(millis) => *millis as f64,
+        Json::Float(millis) => *millis,
+        _ => f64::NAN,
     };
-    let max_tokens = match line.take("max_tokens") {
-        None => None,
-        Some(Json::Uint(count)) if count > 0 => Some(count),
-        Some(other) => {
-            return Err(wrong(at("max_tokens"), &other, "a whole number of at least 1"));
-        }
-    };
-    Ok(DatasetLine { id, line: number, prompt, max_tokens, expect: line.take("expect") })
+    if !(0.0..=Schedule::MAX_SPAN_MS as f64).contains(&millis) {
+        let rule = "a number of milliseconds from 0, where the run begins, to 31536000000";
+        return Err(wrong(at("at_ms"), value, rule));
+    }
+    Ok((millis * 1000.0).round() as u64)
 }
 
 struct Members(Vec<(String, Json)>);
@@ -113,11 +152,11 @@ fn check_messages(messages: &Json, path: &JsonPath) -> Result<(), LineFault> {
     Ok(())
 }
 
-fn at(name: &str) -> JsonPath {
+pub(super) fn at(name: &str) -> JsonPath {
     JsonPath::root().key(name)
 }
 
-fn member(path: JsonPath, fault: MemberFault) -> LineFault {
+pub(super) fn member(path: JsonPath, fault: MemberFault) -> LineFault {
     LineFault::Member { path, fault }
 }
 
@@ -133,15 +172,15 @@ fn wrong(path: JsonPath, found: &Json, rule: &'static str) -> LineFault {
     member(path, MemberFault::Value { found: shown(found), rule })
 }
 
-fn not_json(error: &serde_json::Error) -> LineFault {
+/// What a JSON reader says, without the place.
+pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let suffix = format!(" at line {} column {}", error.line(), error.column());
-    let message = text.strip_suffix(&suffix).unwrap_or(&text).to_owned();
-    LineFault::NotJson { column: error.column(), message }
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 /// A value as JSON, cut when it is long.
-fn shown(value: &Json) -> String {
+pub(super) fn shown(value: &Json) -> String {
     let text = serde_json::to_string(value).expect("a tree is written to memory");
     match text.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

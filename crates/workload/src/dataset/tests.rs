@@ -57,7 +57,7 @@ fn errors_name_place_member_value_and_rule() {
             r#"{"id":"a","prompt":"\ud800"}"#,
             "d.jsonl: line 1 column 27: not JSON: unexpected end of hex escape",
         ),
-        (r#"  ["id", "a"]"#, r#"d.jsonl: line 1 column 3: ["id","a"] is not an object"#),
+        (r#"  "id""#, r#"d.jsonl: line 1 column 3: "id" is not an object"#),
         (r#"{}"#, "d.jsonl: line 1 column 1: id: missing; every line has an id"),
         (r#" {"prompt": "b"}"#, "d.jsonl: line 1 column 2: id: missing; every line has an id"),
         (r#"{"id": 7, "prompt": "b"}"#, "d.jsonl: line 1 column 8: id: 7 is not a non-empty text"),
@@ -67,7 +67,7 @@ fn errors_name_place_member_value_and_rule() {
         ),
         (
             r#"{"id": "a"}"#,
-            "d.jsonl: line 1 column 1: prompt: missing; every line has a prompt or messages",
+            "d.jsonl: line 1 column 1: prompt: missing; every line has a prompt, messages or input_tokens",
         ),
         (
             r#"{"id": "a", "prompt": ""}"#,
@@ -139,11 +139,11 @@ fn errors_name_place_member_value_and_rule() {
         ),
         (
             r#"{"id":"a","prompt":"b","temperature":0}"#,
-            "d.jsonl: line 1 column 38: temperature: unknown member; a line has id, prompt, messages, max_tokens, expect",
+            "d.jsonl: line 1 column 38: temperature: unknown member; a line has id, prompt, messages, input_tokens, max_tokens, expect, at_ms",
         ),
         (
             r#"{"id":"a","prompt":"b","a b":0}"#,
-            "d.jsonl: line 1 column 30: [\"a b\"]: unknown member; a line has id, prompt, messages, max_tokens, expect",
+            "d.jsonl: line 1 column 30: [\"a b\"]: unknown member; a line has id, prompt, messages, input_tokens, max_tokens, expect, at_ms",
         ),
         (
             r#"{"id":"a","prompt":"b","prompt":"c"}"#,
@@ -173,4 +173,165 @@ fn what_is_not_utf8_is_placed_by_its_byte() {
         error_of(b"{\"id\":\"a\",\"prompt\":\"b\"}\n{\"id\":\"\xff\"}"),
         "d.jsonl: line 2 column 8: not UTF-8"
     );
+}
+
+/// Id, place and text of each line.
+fn texts(dataset: &Dataset) -> Vec<(&str, usize, &str)> {
+    dataset
+        .lines()
+        .iter()
+        .map(|line| match &line.prompt {
+            Prompt::Text(text) => (line.id.as_str(), line.line, text.as_str()),
+            other => panic!("{other:?} is no text"),
+        })
+        .collect()
+}
+
+#[test]
+fn a_trace_has_times_and_may_have_lengths() {
+    let file = concat!(
+        "{\"id\":\"a\",\"at_ms\":0,\"input_tokens\":200,\"max_tokens\":5}\n",
+        "\n",
+        "{\"id\":\"b\",\"at_ms\":1.2345,\"prompt\":\"x\"}\n",
+        "{\"id\":\"c\",\"at_ms\":1.2345,\"input_tokens\":1}\n",
+        "{\"id\":\"d\",\"at_ms\":31536000000,\"messages\":[{\"role\":\"user\",\"content\":\"y\"}]}\n",
+    );
+    let dataset = Dataset::parse(file.as_bytes(), "t.jsonl").unwrap();
+    assert_eq!(dataset.due_us().unwrap()[..], [0, 1235, 1235, 31_536_000_000_000]);
+    let first = &dataset.lines()[0];
+    assert_eq!(
+        (&first.prompt, first.max_tokens),
+        (&Prompt::Synthetic { input_tokens: 200 }, Some(5))
+    );
+    let without = Dataset::parse(b"{\"id\":\"a\",\"input_tokens\":200}", "d.jsonl").unwrap();
+    assert_eq!(without.due_us(), None);
+}
+
+#[test]
+fn errors_of_a_trace_name_both_lines() {
+    let line = |id: &str, at_ms: &str| match at_ms {
+        "" => format!("{{\"id\":\"{id}\",\"prompt\":\"x\"}}\n"),
+        at_ms => format!("{{\"id\":\"{id}\",\"prompt\":\"x\",\"at_ms\":{at_ms}}}\n"),
+    };
+    let rule = "is not a number of milliseconds from 0, where the run begins, to 31536000000";
+    let cases = [
+        (
+            ["5", "7", "6.5"],
+            "line 3 column 32: at_ms: 6.5 lies before the at_ms of line 2; a trace is in the order of time".to_owned(),
+        ),
+        (
+            ["5", "", "6"],
+            "line 2 column 1: at_ms: missing, and line 1 has one; of a trace every line has one".to_owned(),
+        ),
+        (
+            ["", "", "6"],
+            "line 3 column 32: at_ms: line 1 has none; of a trace every line has one".to_owned(),
+        ),
+        (["-1", "", ""], format!("line 1 column 32: at_ms: -1 {rule}")),
+        (["1e300", "", ""], format!("line 1 column 32: at_ms: 1e+300 {rule}")),
+        // Seconds of the calendar are no times of a run.
+        (["1700000000000", "", ""], format!("line 1 column 32: at_ms: 1700000000000 {rule}")),
+        (["\"5\"", "", ""], format!("line 1 column 32: at_ms: \"5\" {rule}")),
+        (["null", "", ""], format!("line 1 column 32: at_ms: null {rule}")),
+    ];
+    for (times, expected) in cases {
+        let file: String =
+            ["a", "b", "c"].into_iter().zip(times).map(|(id, at)| line(id, at)).collect();
+        assert_eq!(error_of(file.as_bytes()), format!("d.jsonl: {expected}"), "{times:?}");
+    }
+    let cases = [
+        (
+            r#"{"id":"a","messages":[],"input_tokens":5}"#,
+            "line 1 column 40: input_tokens: stands beside \"messages\"; a line has one of the two",
+        ),
+        (
+            r#"{"id":"a","input_tokens":0}"#,
+            "line 1 column 26: input_tokens: 0 is not a whole number of at least 1",
+        ),
+    ];
+    for (file, expected) in cases {
+        assert_eq!(error_of(file.as_bytes()), format!("d.jsonl: {expected}"), "{file}");
+    }
+}
+
+#[test]
+fn of_a_conversation_the_first_human_turn_is_taken() {
+    let turns = [
+        r#"{"id":"a_0","model":"x","conversations":[{"from":"system","value":"s"},{"from":"human","value":"one","lang":"en"},{"from":"gpt","value":"g"},{"from":"human","value":"later"}]}"#,
+        r#"{"id":"b","conversations":[]}"#,
+        r#"{"id":"c","conversations":[{"from":"gpt","value":"g"}]}"#,
+        r#"{"id":"a_0","conversations":[{"from":"user","value":"two"}]}"#,
+        r#"{"id":"d","conversations":[{"from":"human","value":""},{"from":"human","value":"later"}]}"#,
+        r#"{"id":7,"conversations":[{"from":"gpt","value":""},{"from":"human","value":"thr\u00e9e"}]}"#,
+        r#"{"conversations":[{"from":"human","value":"four"}]}"#,
+    ];
+    let array = format!("\u{feff} [\n{}]\n", turns.join(",\n"));
+    let lines = turns.join("\n\n");
+    for (file, places) in [(array, [1, 4, 6, 7]), (lines, [1, 7, 11, 13])] {
+        let dataset = Dataset::parse(file.as_bytes(), "share.json").unwrap();
+        let [twin, nameless] = [places[1], places[3]].map(|place| format!("#{place}"));
+        let twin = format!("a_0{twin}");
+        let expected = [
+            ("a_0", places[0], "one"),
+            (twin.as_str(), places[1], "two"),
+            ("7", places[2], "thrée"),
+            (nameless.as_str(), places[3], "four"),
+        ];
+        assert_eq!(texts(&dataset), expected);
+        assert_eq!(dataset.skipped(), 3);
+        assert_eq!(dataset.digest(), Digest::of(file.as_bytes()));
+        assert_eq!(dataset.due_us(), None);
+    }
+}
+
+#[test]
+fn errors_of_conversations_name_element_and_turn() {
+    let good = r#"{"id":"a","conversations":[{"from":"human","value":"x"}]}"#;
+    let cases = [
+        ("[]", "d.jsonl: no line holds a request"),
+        (r#"[{"conversations":[]}]"#, "d.jsonl: no line holds a request"),
+        ("[{]", "d.jsonl: line 1 column 3: not JSON: key must be a string"),
+        ("[\n{},\n", "d.jsonl: line 3 column 0: not JSON: EOF while parsing a value"),
+        ("[] []", "d.jsonl: line 1 column 4: not JSON: trailing characters"),
+        ("[\n \"x\"]", "d.jsonl: line 2 column 2: [0]: \"x\" is not an object"),
+        (
+            r#"[{"id":"a","prompt":"x"}]"#,
+            "d.jsonl: line 1 column 2: [0].conversations: missing; every conversation has conversations",
+        ),
+        (
+            "[GOOD,\n  {\"conversations\": 5}]",
+            "d.jsonl: line 2 column 21: [1].conversations: 5 is not a list",
+        ),
+        (
+            "[GOOD,\n{\"conversations\": [1]}]",
+            "d.jsonl: line 2 column 20: [1].conversations[0]: 1 is not an object",
+        ),
+        (
+            r#"[{"conversations": [{"value": "x"}]}]"#,
+            "d.jsonl: line 1 column 2: [0].conversations[0].from: missing; every turn has from",
+        ),
+        (
+            r#"[{"conversations": [{"from": "gpt", "value": ["x"]}]}]"#,
+            r#"d.jsonl: line 1 column 46: [0].conversations[0].value: ["x"] is not a text"#,
+        ),
+        (
+            r#"[{"conversations": [{"from": "human", "value": "\ud800"}]}]"#,
+            "d.jsonl: line 1 column 2: not JSON: unexpected end of hex escape",
+        ),
+        // Lines are conversations, or they are not.
+        (
+            "GOOD\n{\"id\":\"b\",\"prompt\":\"x\"}",
+            "d.jsonl: line 2 column 1: conversations: missing; every conversation has conversations",
+        ),
+        ("GOOD\n[]", "d.jsonl: line 2 column 1: [] is not an object"),
+        (
+            "{\"id\":\"b\",\"prompt\":\"x\"}\nGOOD",
+            "d.jsonl: line 2 column 27: conversations: unknown member; a line has id, prompt, messages, input_tokens, max_tokens, expect, at_ms",
+        ),
+    ];
+    for (file, expected) in cases {
+        let file = file.replace("GOOD", good);
+        assert_eq!(error_of(file.as_bytes()), expected, "{file}");
+    }
+    assert_eq!(error_of(b"[\n\"\xff\"]"), "d.jsonl: line 2 column 2: not UTF-8");
 }

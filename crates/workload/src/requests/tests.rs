@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use streamgauge_schema::Json;
+use streamgauge_schema::{Digest, Json, LengthBasis, LengthProbe, PromptSource, SharedPrefix};
 
 use super::*;
 
@@ -27,16 +27,27 @@ fn spec(prompts: Prompts, requests: u64, warmup: u64) -> RequestsSpec {
         },
         prompts,
         target_input_tokens: None,
+        lengths: Lengths::assumed(),
         suite_version: Identifier::new("suite-v1").unwrap(),
         requests,
         warmup,
     }
 }
 
-fn from_file(lines: &str, reuse: Reuse, requests: u64, warmup: u64) -> Result<Requests, String> {
+/// How lines serve again, and the seed of their nonces.
+type Use = (Reuse, Option<u64>);
+
+const REFUSE: Use = (Reuse::Refuse, None);
+const REPEAT: Use = (Reuse::Repeat, None);
+const NONCE: Use = (Reuse::Refuse, Some(0));
+
+fn lines_of(lines: &str, (reuse, nonce): Use) -> Prompts {
     let dataset = Dataset::parse(lines.as_bytes(), "data/d.jsonl").unwrap();
-    Requests::new(spec(Prompts::Dataset { dataset, reuse }, requests, warmup))
-        .map_err(|error| error.to_string())
+    Prompts::Dataset { dataset, reuse, nonce }
+}
+
+fn from_file(lines: &str, used: Use, requests: u64, warmup: u64) -> Result<Requests, String> {
+    Requests::new(spec(lines_of(lines, used), requests, warmup)).map_err(|error| error.to_string())
 }
 
 fn synthetic(words: u64, seed: u64, requests: u64) -> Requests {
@@ -52,7 +63,7 @@ fn sent(request: &Request) -> String {
 
 #[test]
 fn a_dataset_request_is_these_bytes() {
-    let requests = from_file(LINES, Reuse::Refuse, 4, 0).unwrap();
+    let requests = from_file(LINES, REFUSE, 4, 0).unwrap();
     let request = requests.request(Stage::Measured, 1);
     assert_eq!(
         String::from_utf8(request.body).unwrap(),
@@ -70,8 +81,8 @@ fn a_dataset_request_is_these_bytes() {
 fn a_digest_is_that_of_the_messages_sent() {
     let sources = [
         synthetic(40, 3, 10),
-        from_file(LINES, Reuse::Nonce, 10, 10).unwrap(),
-        from_file(LINES, Reuse::Repeat, 10, 10).unwrap(),
+        from_file(LINES, NONCE, 10, 10).unwrap(),
+        from_file(LINES, REPEAT, 10, 10).unwrap(),
     ];
     for requests in sources {
         for stage in [Stage::Measured, Stage::Warmup] {
@@ -88,9 +99,7 @@ fn a_digest_is_that_of_the_messages_sent() {
 #[test]
 fn an_api_that_takes_a_prompt_refuses_messages() {
     let of = |lines: &str, dialect| {
-        let dataset = Dataset::parse(lines.as_bytes(), "data/d.jsonl").unwrap();
-        let prompts = Prompts::Dataset { dataset, reuse: Reuse::Nonce };
-        Requests::new(RequestsSpec { dialect, ..spec(prompts, 2, 1) })
+        Requests::new(RequestsSpec { dialect, ..spec(lines_of(lines, NONCE), 2, 1) })
     };
     let texts = "{\"id\":\"a\",\"prompt\":\"one\"}\n";
     for (dialect, member) in [
@@ -123,9 +132,8 @@ fn prompts_that_differ_in_what_a_system_says_are_apart() {
         )
     };
     let lines = [line("a", "one"), line("b", "two"), line("c", "one")].concat();
-    let dataset = Dataset::parse(lines.as_bytes(), "d.jsonl").unwrap();
     for dialect in [Dialect::AnthropicMessages, Dialect::OpenaiChat] {
-        let prompts = Prompts::Dataset { dataset: dataset.clone(), reuse: Reuse::Refuse };
+        let prompts = lines_of(&lines, REFUSE);
         let requests = Requests::new(RequestsSpec { dialect, ..spec(prompts, 3, 0) }).unwrap();
         assert_eq!(requests.describe().repeated_prompts, 2, "{dialect}");
     }
@@ -137,24 +145,24 @@ fn lines_are_used_again_only_when_asked_for() {
     let too_few = "data/d.jsonl: 5 requests are more than its 4 lines; ask for fewer, for a nonce \
                    before each prompt, or for repeated prompts";
     let cases = [
-        (Reuse::Refuse, 2, Ok(0)),
-        (Reuse::Refuse, 4, Ok(2)),
-        (Reuse::Refuse, 5, Err(too_few.to_owned())),
-        (Reuse::Repeat, 5, Ok(3)),
-        (Reuse::Repeat, 8, Ok(8)),
-        (Reuse::Nonce, 4, Ok(0)),
-        (Reuse::Nonce, 100, Ok(0)),
+        (REFUSE, 2, Ok(0)),
+        (REFUSE, 4, Ok(2)),
+        (REFUSE, 5, Err(too_few.to_owned())),
+        (REPEAT, 5, Ok(3)),
+        (REPEAT, 8, Ok(8)),
+        (NONCE, 4, Ok(0)),
+        (NONCE, 100, Ok(0)),
     ];
-    for (reuse, requests, expected) in cases {
-        let repeated = from_file(LINES, reuse, requests, 0)
+    for (used, requests, expected) in cases {
+        let repeated = from_file(LINES, used, requests, 0)
             .map(|requests| requests.describe().repeated_prompts);
-        assert_eq!(repeated, expected, "{reuse:?} {requests}");
+        assert_eq!(repeated, expected, "{used:?} {requests}");
     }
 }
 
 #[test]
 fn a_nonce_is_the_first_line_of_every_prompt() {
-    let requests = from_file(LINES, Reuse::Nonce, 8, 0).unwrap();
+    let requests = from_file(LINES, NONCE, 8, 0).unwrap();
     let first = sent(&requests.request(Stage::Measured, 0));
     assert_eq!(first, r#"[{"role":"user","content":"[a706dd2f4d197e6f]\none"}]"#);
     let again = sent(&requests.request(Stage::Measured, 4));
@@ -168,19 +176,19 @@ fn a_nonce_needs_a_user_message() {
     let refused =
         "data/d.jsonl: line 2: messages have no user message with content to put a nonce into";
     let cases = [
-        (Reuse::Refuse, 0, None),
-        (Reuse::Repeat, 0, None),
-        (Reuse::Nonce, 0, Some(refused.to_owned())),
-        (Reuse::Refuse, 1, Some(refused.to_owned())),
+        (REFUSE, 0, None),
+        (REPEAT, 0, None),
+        (NONCE, 0, Some(refused.to_owned())),
+        (REFUSE, 1, Some(refused.to_owned())),
     ];
-    for (reuse, warmup, expected) in cases {
-        assert_eq!(from_file(lines, reuse, 1, warmup).err(), expected, "{reuse:?} {warmup}");
+    for (used, warmup, expected) in cases {
+        assert_eq!(from_file(lines, used, 1, warmup).err(), expected, "{used:?} {warmup}");
     }
 }
 
 #[test]
 fn warm_up_takes_spare_lines_and_then_nonces() {
-    let requests = from_file(LINES, Reuse::Refuse, 2, 3).unwrap();
+    let requests = from_file(LINES, REFUSE, 2, 3).unwrap();
     // The third line equals the first, which is measured; the fourth is spare.
     let warmup: Vec<Request> = (0..3).map(|index| requests.request(Stage::Warmup, index)).collect();
     let ids: Vec<_> = warmup.iter().map(|request| request.dataset_id.as_deref()).collect();
@@ -190,24 +198,167 @@ fn warm_up_takes_spare_lines_and_then_nonces() {
 }
 
 #[test]
-fn warm_up_and_measured_prompts_are_disjoint() {
-    for reuse in [Reuse::Nonce, Reuse::Refuse, Reuse::Repeat] {
+fn warm_up_and_measured_lines_are_disjoint() {
+    for used in [NONCE, REFUSE, REPEAT] {
         for count in 1..=4 {
-            let requests = from_file(LINES, reuse, count, 20).unwrap();
+            let requests = from_file(LINES, used, count, 20).unwrap();
             let prompts = |stage, count| {
                 (0..count)
                     .map(|index| requests.request(stage, index).prompt_sha256)
                     .collect::<HashSet<_>>()
             };
             let measured = prompts(Stage::Measured, count);
-            assert!(prompts(Stage::Warmup, 20).is_disjoint(&measured), "{reuse:?} {count}");
+            assert!(prompts(Stage::Warmup, 20).is_disjoint(&measured), "{used:?} {count}");
+        }
+    }
+}
+
+/// Requests of every source, with as many measured ones as lines or more.
+fn every_source() -> Vec<Requests> {
+    let prefix = SharedPrefix { words: 12, count: 3 };
+    let words = |words| SyntheticPrompts::new(words, 3).unwrap();
+    let synthetic = [
+        words(40),
+        words(40).with_nonce(9),
+        words(40).with_prefix(prefix).unwrap(),
+        words(40).with_prefix(prefix).unwrap().with_nonce(9),
+    ];
+    let from_synthetic =
+        synthetic.map(|prompts| Requests::new(spec(Prompts::Synthetic(prompts), 9, 20)).unwrap());
+    let trace = "{\"id\":\"a\",\"input_tokens\":40,\"at_ms\":0}\n\
+                 {\"id\":\"b\",\"input_tokens\":40,\"at_ms\":1.5}\n";
+    let conversations = "[{\"id\":1,\"conversations\":[{\"from\":\"human\",\"value\":\"a\"}]},\n\
+                         {\"id\":2,\"conversations\":[{\"from\":\"human\",\"value\":\"b\"}]}]";
+    let mut sources = from_synthetic.to_vec();
+    for file in [LINES, trace, conversations] {
+        for used in [NONCE, REPEAT, (Reuse::Repeat, Some(7))] {
+            sources.extend([1, 2, 9].map(|count| from_file(file, used, count, 20).unwrap()));
+        }
+    }
+    sources
+}
+
+fn digests(requests: &Requests, stage: Stage, count: u64) -> Vec<Digest> {
+    (0..count).map(|index| requests.request(stage, index).prompt_sha256).collect()
+}
+
+#[test]
+fn no_warm_up_prompt_is_a_measured_one_whatever_the_source() {
+    for requests in every_source() {
+        let measured: HashSet<_> =
+            digests(&requests, Stage::Measured, requests.spec.requests).into_iter().collect();
+        let warmup = digests(&requests, Stage::Warmup, requests.spec.warmup);
+        assert!(warmup.iter().all(|digest| !measured.contains(digest)), "{:?}", requests.spec);
+    }
+}
+
+#[test]
+fn a_warm_up_that_would_be_measured_is_refused() {
+    // The second line is what the first becomes as a warm-up request with a nonce.
+    let marked = from_file(LINES, REFUSE, 4, 1).unwrap().request(Stage::Warmup, 0);
+    let text = sent(&marked).replace(r#"[{"role":"user","content":""#, "").replace(r#""}]"#, "");
+    let lines =
+        format!("{{\"id\":\"a\",\"prompt\":\"one\"}}\n{{\"id\":\"b\",\"prompt\":\"{text}\"}}\n");
+    let refused = "data/d.jsonl: line 1: with the nonce of a warm-up request it is the prompt of \
+                   another line";
+    assert_eq!(from_file(&lines, REFUSE, 2, 1).unwrap_err(), refused);
+    assert!(from_file(&lines, REFUSE, 2, 0).is_ok());
+}
+
+/// vllm-project/vllm#54227: a fixed seed made later runs hit the prefix cache.
+#[test]
+fn runs_of_different_nonces_share_no_beginning_and_have_one_suite() {
+    let prefix = SharedPrefix { words: 12, count: 3 };
+    let words = SyntheticPrompts::new(40, 3).unwrap();
+    let with_prefix = words.with_prefix(prefix).unwrap();
+    let of = |prompts| Requests::new(spec(prompts, 9, 3)).unwrap();
+    let nonces = [1, 2, u64::MAX];
+    let arms: [[Requests; 3]; 3] = [
+        nonces.map(|nonce| of(Prompts::Synthetic(words.with_nonce(nonce)))),
+        nonces.map(|nonce| of(Prompts::Synthetic(with_prefix.with_nonce(nonce)))),
+        nonces.map(|nonce| of(lines_of(LINES, (Reuse::Refuse, Some(nonce))))),
+    ];
+    let bare = [
+        of(Prompts::Synthetic(words)),
+        of(Prompts::Synthetic(with_prefix)),
+        of(lines_of(LINES, REPEAT)),
+    ];
+    for (arms, bare) in arms.into_iter().zip(bare) {
+        let mut lines = HashSet::new();
+        for arm in &arms {
+            let first_line = |stage, index| {
+                let content = sent(&arm.request(stage, index));
+                content.split_once("\\n").unwrap().0.to_owned()
+            };
+            let of_this: HashSet<_> = (0..9)
+                .map(|index| first_line(Stage::Measured, index))
+                .chain((0..3).map(|index| first_line(Stage::Warmup, index)))
+                .collect();
+            assert!(of_this.iter().all(|line| lines.insert(line.clone())));
+            let described = arm.describe();
+            assert_eq!(described.suite_sha256, bare.describe().suite_sha256);
+            assert_eq!(described.dataset_sha256, bare.describe().dataset_sha256);
+            assert_eq!(described.repeated_prompts, 0);
         }
     }
 }
 
 #[test]
+fn prompts_share_their_familys_prefix_and_nothing_more() {
+    let prefix = SharedPrefix { words: 12, count: 3 };
+    let prompts = SyntheticPrompts::new(40, 3).unwrap().with_prefix(prefix).unwrap();
+    for prompts in [prompts, prompts.with_nonce(5)] {
+        // With a nonce there is a line before the prefix, and one after it.
+        let lines = if prompts.nonce().is_some() { 1 } else { 0 };
+        let parts = |stage, index| {
+            let text = prompts.prompt(stage, index);
+            assert_eq!(text.split_whitespace().count(), 40 + 2 * lines);
+            let (first, rest) = text.split_once("\n\n").unwrap();
+            assert_eq!(first.split_whitespace().count(), 12 + lines);
+            (first.to_owned(), rest[..24].to_owned())
+        };
+        let mut rests = HashSet::new();
+        let mut firsts = HashSet::new();
+        for stage in [Stage::Measured, Stage::Warmup] {
+            for index in 0..12 {
+                let (first, rest) = parts(stage, index);
+                assert_eq!(first, parts(Stage::Measured, index % 3).0);
+                firsts.insert(first[..20].to_owned());
+                assert!(rests.insert(rest), "{stage} {index}");
+            }
+        }
+        assert_eq!(firsts.len(), 3);
+    }
+}
+
+#[test]
+fn a_line_gets_words_for_its_tokens() {
+    let probe = |words, prompt_tokens| LengthProbe { words, prompt_tokens };
+    let lengths = Lengths::calibrated(&[probe(100, 210), probe(200, 410)]).unwrap();
+    let of = |tokens: u64| {
+        let lines = format!(
+            "{{\"id\":\"a\",\"input_tokens\":{tokens}}}\n{{\"id\":\"b\",\"prompt\":\"x\"}}\n"
+        );
+        let lengths = lengths.clone();
+        Requests::new(RequestsSpec { lengths, ..spec(lines_of(&lines, REPEAT), 3, 0) })
+    };
+    for (tokens, words, longer) in [(50, 20, 0), (410, 200, 0), (40_010, 20_000, 0), (10, 20, 2)] {
+        let requests = of(tokens).unwrap();
+        let text = sent(&requests.request(Stage::Measured, 0)).replace("\\n", " ");
+        assert_eq!(text.split_whitespace().count(), words, "{tokens}");
+        assert_eq!(requests.longer_than_asked(), longer, "{tokens}");
+        assert_eq!(requests.describe().length_basis.as_ref(), Some(lengths.basis()));
+    }
+    assert_eq!(
+        of(1 << 40).unwrap_err().to_string(),
+        "data/d.jsonl: line 1: 1099511627776 input tokens are 549755813883 words, more than 1048576"
+    );
+    assert_eq!(from_file(LINES, REPEAT, 3, 0).unwrap().describe().length_basis, None);
+}
+
+#[test]
 fn a_workload_is_described_by_its_digests() {
-    let workload = from_file(LINES, Reuse::Repeat, 2, 1).unwrap().describe();
+    let workload = from_file(LINES, REPEAT, 2, 1).unwrap().describe();
     let path = "data/d.jsonl".to_owned();
     let source = PromptSource::Dataset { path, records: 4, repeat: true, nonce: None };
     assert_eq!(workload.source, source);
@@ -223,12 +374,22 @@ fn a_workload_is_described_by_its_digests() {
     );
     assert_eq!(workload.suite_sha256, Digest::of(suite.as_bytes()));
 
+    let prefix = SharedPrefix { words: 12, count: 3 };
+    let prompts = SyntheticPrompts::new(40, 3).unwrap().with_prefix(prefix).unwrap().with_nonce(4);
+    let workload = Requests::new(spec(Prompts::Synthetic(prompts), 10, 0)).unwrap().describe();
+    let (prefix, nonce) = (Some(prefix), Some(4));
+    assert_eq!(workload.source, PromptSource::Synthetic { words: 40, seed: 3, prefix, nonce });
+    let recipe = "{\n  \"prefix_count\": 3,\n  \"prefix_words\": 12,\n  \"recipe\": \
+                  \"seeded-words-with-prefix-v1\",\n  \"seed\": 3,\n  \"words\": 40\n}\n";
+    assert_eq!(workload.dataset_sha256, Digest::of(recipe.as_bytes()));
+
     let workload = synthetic(40, 3, 10).describe();
     let source = PromptSource::Synthetic { words: 40, seed: 3, prefix: None, nonce: None };
     assert_eq!(workload.source, source);
     let recipe = b"{\n  \"recipe\": \"seeded-words-v1\",\n  \"seed\": 3,\n  \"words\": 40\n}\n";
     assert_eq!(workload.dataset_sha256, Digest::of(recipe));
     assert_eq!(workload, synthetic(40, 3, 10).describe());
+    assert_eq!(workload.length_basis, Some(LengthBasis::Assumed {}));
     for other in [synthetic(40, 4, 10), synthetic(41, 3, 10), synthetic(40, 3, 11)] {
         assert_ne!(other.describe().suite_sha256, workload.suite_sha256);
     }

@@ -85,7 +85,7 @@ impl Iterator for ArrivalTimes {
 }
 
 /// Integral of the rate over a stage of this length.
-fn integral(stage: &RateStage, length_ms: u64) -> f64 {
+pub(crate) fn integral(stage: &RateStage, length_ms: u64) -> f64 {
     (stage.from_per_s + stage.to_per_s) / 2.0 * seconds(length_ms)
 }
 
