@@ -12,7 +12,7 @@ use streamgauge_client::{Access, RunSetup, run};
 use streamgauge_metrics::{RunInput, build_record};
 use streamgauge_schema::{JournalLine, Plan, PromptSource, RunRecordV2, read_typed};
 use streamgauge_sim::{SimConfig, spawn_thread};
-use streamgauge_workload::{Prompts, Requests, RequestsSpec, SyntheticPrompts};
+use streamgauge_workload::{Lengths, Prompts, Requests, RequestsSpec, Schedule, SyntheticPrompts};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -52,7 +52,9 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     let request_of = |stage, index| requests.request(stage, index);
     let access = Access::default();
-    let setup = RunSetup { plan, access: &access, captures: None, stop: stopped };
+    let schedule = Schedule::new(&plan.load, None)?;
+    let setup =
+        RunSetup { plan, schedule: &schedule, access: &access, captures: None, stop: stopped };
     let trailer = run(setup, request_of, sink).await?;
     Ok(build_record(&RunInput {
         plan,
@@ -73,6 +75,7 @@ fn requests_of(plan: &Plan) -> Result<Requests, Box<dyn Error>> {
         settings: plan.request.clone(),
         prompts: Prompts::Synthetic(SyntheticPrompts::new(words, seed)?),
         target_input_tokens: plan.workload.target_input_tokens,
+        lengths: Lengths::assumed(),
         suite_version: plan.workload.suite_version.clone(),
         requests: plan.load.requests,
         warmup: plan.load.warmup,

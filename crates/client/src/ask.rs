@@ -14,7 +14,7 @@ use crate::error::AskError;
 use crate::template::Template;
 use crate::text::bounded;
 
-/// Longest answer that is read.
+/// Longest list of models that is read.
 const MAX_ANSWER: usize = 1 << 20;
 
 /// A model that a server lists.
@@ -38,23 +38,41 @@ pub async fn list_models(
     dialect: Dialect,
     timeout: Duration,
 ) -> Result<Vec<Model>, AskError> {
-    let path = endpoint.path("/v1/models");
-    let fail = |class, message: String| AskError {
-        path: path.clone(),
-        class,
-        message: bounded(&access.headers.redact(&message)),
-    };
-    let answer = tokio::time::timeout(timeout, get(endpoint, access, dialect, "/v1/models"))
-        .await
-        .map_err(|_| fail(FailureClass::DeadlineExceeded, format!("no answer in {timeout:?}")))?
-        .map_err(|(class, message)| fail(class, message))?;
-    let mut models = models_in(&answer).ok_or_else(|| {
-        fail(FailureClass::NotEventStream, "the answer is no list of models".to_owned())
+    let path = "/v1/models";
+    let answer = ask(endpoint, access, dialect, path, MAX_ANSWER, timeout).await?;
+    let mut models = models_in(&answer).ok_or_else(|| AskError {
+        path: endpoint.path(path),
+        class: FailureClass::NotEventStream,
+        message: "the answer is no list of models".to_owned(),
     })?;
     for model in &mut models {
         model.id = access.headers.redact(&model.id);
     }
     Ok(models)
+}
+
+/// Asks for what lies at a path below the endpoint, within `timeout`, and reads at most `max_bytes`
+/// of it.
+///
+/// # Errors
+/// When the server cannot be reached, or does not answer with success; the class tells which.
+pub async fn ask(
+    endpoint: &Endpoint,
+    access: &Access,
+    dialect: Dialect,
+    path: &str,
+    max_bytes: usize,
+    timeout: Duration,
+) -> Result<Vec<u8>, AskError> {
+    let fail = |class, message: String| AskError {
+        path: endpoint.path(path),
+        class,
+        message: bounded(&access.headers.redact(&message)),
+    };
+    tokio::time::timeout(timeout, get(endpoint, access, dialect, path, max_bytes))
+        .await
+        .map_err(|_| fail(FailureClass::DeadlineExceeded, format!("no answer in {timeout:?}")))?
+        .map_err(|(class, message)| fail(class, message))
 }
 
 fn models_in(answer: &[u8]) -> Option<Vec<Model>> {
@@ -74,6 +92,7 @@ async fn get(
     access: &Access,
     dialect: Dialect,
     api_path: &str,
+    max_bytes: usize,
 ) -> Result<Vec<u8>, (FailureClass, String)> {
     let addresses = endpoint.resolve().await.map_err(|error| {
         (FailureClass::Dns, format!("cannot resolve {}: {error}", endpoint.host()))
@@ -104,11 +123,11 @@ async fn get(
                 location =
                     value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
             }
-            Step::Bytes(bytes) if answer.len() + bytes.len() <= MAX_ANSWER => {
+            Step::Bytes(bytes) if answer.len() + bytes.len() <= max_bytes => {
                 answer.extend_from_slice(&bytes);
             }
             Step::Bytes(_) => {
-                let message = format!("the answer is longer than {MAX_ANSWER} bytes");
+                let message = format!("the answer is longer than {max_bytes} bytes");
                 return Err((FailureClass::OversizedEvent, message));
             }
             Step::Broken(error) => return Err((FailureClass::PrematureEof, error.to_string())),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use nix::time::{ClockId, clock_gettime};
 use streamgauge_schema::Timestamp;
 
 /// The zero of a run, on both clocks.
@@ -10,6 +11,7 @@ use streamgauge_schema::Timestamp;
 #[derive(Clone, Copy, Debug)]
 pub struct RunClock {
     origin: Instant,
+    monotonic_ns: Option<u64>,
     started_at: Timestamp,
 }
 
@@ -17,13 +19,22 @@ impl RunClock {
     /// Starts a run now.
     #[must_use]
     pub fn start() -> Self {
-        Self { origin: Instant::now(), started_at: wall_clock() }
+        let started_at = wall_clock();
+        let monotonic_ns = monotonic_ns();
+        Self { origin: Instant::now(), monotonic_ns, started_at }
     }
 
     /// The wall-clock label of the start.
     #[must_use]
     pub fn started_at(&self) -> Timestamp {
         self.started_at
+    }
+
+    /// The start on the machine's monotonic clock (CLOCK_MONOTONIC) in nanoseconds, by which stamps
+    /// of other processes can be held against those of this run; `None` where there is none.
+    #[must_use]
+    pub fn started_monotonic_ns(&self) -> Option<u64> {
+        self.monotonic_ns
     }
 
     /// The label of an instant of this run: the start's label plus monotonic time.
@@ -49,6 +60,11 @@ impl RunClock {
 fn wall_clock() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+}
+
+fn monotonic_ns() -> Option<u64> {
+    let time = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC).ok()?);
+    u64::try_from(time.as_nanos()).ok()
 }
 
 /// Whole microseconds of a duration, rounded down.

@@ -95,6 +95,11 @@ impl Connection {
         self.driver.is_some() && !self.sender.is_closed()
     }
 
+    /// Whether the other side has closed an idle connection, as far as the socket tells.
+    pub(crate) fn was_closed(&self) -> bool {
+        self.driver.is_none() || self.origin.probe.map(Probe::look) == Some(Idle::Closed)
+    }
+
     fn poll_driver(&mut self, cx: &mut Context<'_>) {
         if let Some(driver) = &mut self.driver
             && Pin::new(driver).poll(cx).is_ready()

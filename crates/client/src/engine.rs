@@ -1,24 +1,33 @@
 //! Carries out a plan: warm-up, then the measured requests, each as one line.
 
+use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
+use futures_util::future::{Either, select};
+use streamgauge_observer::ObserverConfig;
 use streamgauge_schema::{
-    CanonicalError, Completion, Digest, EndReason, JournalHeader, JournalLine, JournalTrailer,
-    Plan, Request, Stage,
+    CanonicalError, Digest, JournalHeader, JournalLine, JournalTrailer, KernelStamps, Plan,
+    Request, Stage, TimeBasis,
 };
+use streamgauge_workload::Schedule;
 use tokio::sync::watch;
 
 use crate::access::{Headers, Trust};
+use crate::cancel::Cancel;
 use crate::clock::RunClock;
 use crate::connect::Connector;
+use crate::course::{Course, Tally, get_ready};
+use crate::crew::Crew;
+use crate::descriptors::{DescriptorsError, make_room};
+use crate::dispatch::{AHEAD, Dispatch, WARMUP_CLIENTS};
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::pool::Pool;
-use crate::send::Sender;
+use crate::send::{Common, Sender};
 use crate::template::Template;
 
 /// Version of the journal that is written.
@@ -37,6 +46,9 @@ pub struct Access {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError<E> {
+    /// The load needs more open files than this process may have.
+    #[error(transparent)]
+    Descriptors(#[from] DescriptorsError),
     /// The base address in the plan is none.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -62,6 +74,15 @@ pub enum RunError<E> {
     /// A line could not be handed on.
     #[error(transparent)]
     Sink(E),
+    /// The system gave no thread or timer, or a worker died.
+    #[error("a worker cannot go on")]
+    Worker(#[source] io::Error),
+}
+
+impl<E> RunError<E> {
+    pub(crate) fn gone() -> Self {
+        Self::Worker(io::Error::other("it ended before its work did"))
+    }
 }
 
 /// What a run needs besides its requests.
@@ -69,6 +90,8 @@ pub enum RunError<E> {
 pub struct RunSetup<'a> {
     /// What was asked.
     pub plan: &'a Plan,
+    /// The plan's load, ready to be carried out.
+    pub schedule: &'a Schedule,
     /// What is needed to be let in.
     pub access: &'a Access,
     /// An existing folder for a capture of each response; `None` keeps none.
@@ -79,99 +102,150 @@ pub struct RunSetup<'a> {
 
 /// Carries out a plan.
 ///
-/// `request_of` gives each request by stage and index; it is called as the request is about to be
-/// sent. `sink` gets the header, one line for each request as it ends, and the trailer; a request
-/// counts as ended only when `sink` has returned.
+/// `request_of` gives each request by stage and index, in order. It is called a little before the
+/// request is sent: for a due time 250 ms ahead, so that making a request ready makes none late.
+/// `sink` gets the header, one line for each request as it ends, and the trailer; a request counts
+/// as ended only when `sink` has returned.
+///
+/// - The warm-up is a closed loop: of as many clients as a closed loop has, else of 8, or of the
+///   limit on requests under way if that is lower. The measured stage begins when it has ended.
+/// - Connections are opened before the first request, and ahead of due times. A request that finds
+///   none connects when it is due, and its line says how long that took.
+/// - When the schedule's end has come, no request begins any more. Those under way have
+///   `limits.grace_ms` to end; then they are cancelled. Requests that were never sent get no line.
+/// - Once at least 20 measured requests have ended, and the share of those that failed or timed out
+///   is above `limits.max_error_ratio`, the run is stopped and those under way are cancelled. The
+///   trailer tells why a run ended.
+/// - With one worker everything happens in the task that awaits this. With several, each has a
+///   thread with connections of its own; `request_of` and `sink` are still called here alone. A
+///   closed loop's next request, and every due one, goes to the worker that has the fewest.
 ///
 /// Must run on a tokio runtime with I/O and time enabled; any flavour will do.
 ///
 /// # Errors
-/// When the plan's address is unusable or `sink` fails. Failed requests are lines, not errors.
+/// When the plan's address is unusable, the load needs more open files than there may be, or `sink`
+/// fails. Failed requests are lines, not errors.
 pub async fn run<E>(
     setup: RunSetup<'_>,
     request_of: impl Fn(Stage, u64) -> Request,
     mut sink: impl FnMut(JournalLine) -> Result<(), E>,
 ) -> Result<JournalTrailer, RunError<E>> {
-    let RunSetup { plan, access, captures, stop } = setup;
+    let RunSetup { plan, schedule, access, captures, stop } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
-    let sender = Sender { captures, ..prepare(plan, access).await? };
-    let clients = plan.load.shape.max_inflight().unwrap_or(plan.load.requests);
-    sender.connect_ahead(clients.min(plan.load.requests.max(plan.load.warmup))).await;
-    let sender = Sender { clock: RunClock::start(), ..sender };
-    let header = JournalHeader {
-        journal_version: JOURNAL_VERSION,
-        plan_sha256,
-        started_at: sender.clock.started_at(),
-        started_monotonic_ns: None,
+    let connections = Connections::of(plan, schedule);
+    make_room(connections.at_least, connections.at_most)?;
+    let route = Route::find(plan).await?;
+    let common = Arc::new(common(plan, access, &route, captures)?);
+    let workers = plan.instrument.workers.max(1);
+    let senders = (0..workers).map(|_| route.sender(plan, access, &common)).collect();
+    let (mut crew, alone) =
+        Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
+
+    let course = async {
+        get_ready(&mut crew).await?;
+        let clock = RunClock::start();
+        let header = JournalHeader {
+            journal_version: JOURNAL_VERSION,
+            plan_sha256,
+            started_at: clock.started_at(),
+            started_monotonic_ns: clock.started_monotonic_ns(),
+        };
+        sink(JournalLine::Header(header)).map_err(RunError::Sink)?;
+        let tally = Tally::default();
+        let limits = plan.limits;
+        let mut course = Course { crew, request_of, sink, clock, limits, stop, tally };
+        course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
+        course.stage(Stage::Measured, Dispatch::measured(schedule, &plan.load.shape)).await?;
+        course.finish()
     };
-    sink(JournalLine::Header(header)).map_err(RunError::Sink)?;
-
-    let mut lines = 0;
-    let mut last_end = 0;
-    for (stage, count) in [(Stage::Warmup, plan.load.warmup), (Stage::Measured, plan.load.requests)]
-    {
-        let mut under_way = FuturesUnordered::new();
-        let mut indexes = 0..count;
-        loop {
-            while (under_way.len() as u64) < clients && !*stop.borrow() {
-                let Some(index) = indexes.next() else { break };
-                under_way.push(sender.send(stage, request_of(stage, index), stop.clone()));
-            }
-            let Some(line) = under_way.next().await else { break };
-            if line.completion != Completion::NotSent {
-                lines += 1;
-                last_end = last_end.max(line.started_us + line.elapsed_us);
-                sink(JournalLine::Request(Box::new(line))).map_err(RunError::Sink)?;
-            }
-        }
+    match alone {
+        None => course.await,
+        Some(worker) => match select(pin!(course), pin!(worker.work())).await {
+            Either::Left((outcome, _)) => outcome,
+            // A worker that ends first has reported why.
+            Either::Right(((), course)) => course.await,
+        },
     }
-
-    let reason = if *stop.borrow() { EndReason::Interrupted } else { EndReason::Finished };
-    let end = sender.clock.now().max(Duration::from_micros(last_end));
-    let trailer = JournalTrailer { reason, completed_at: sender.clock.label(end), lines };
-    sink(JournalLine::Trailer(trailer.clone())).map_err(RunError::Sink)?;
-    Ok(trailer)
 }
 
-async fn prepare<E>(plan: &Plan, access: &Access) -> Result<Sender, RunError<E>> {
-    let target = &plan.target;
-    let endpoint = Endpoint::parse(&target.base_url)?;
-    let addresses = endpoint.resolve().await.map_err(|error| RunError::Resolve {
-        host: endpoint.host().to_owned(),
-        reason: error.to_string(),
-    })?;
-    let path = &target.endpoint_path;
-    let template = Template::new(&endpoint, path, target.dialect, &access.headers)
-        .map_err(|error| RunError::Path { path: path.clone(), reason: error.to_string() })?;
-    Ok(Sender {
-        clock: RunClock::start(),
-        connector: Connector::new(
-            endpoint,
-            addresses,
+/// How many connections a load has.
+struct Connections {
+    /// It cannot be carried out with fewer.
+    at_least: u64,
+    /// It never has more.
+    at_most: u64,
+    /// To be opened before the first request.
+    open_first: u64,
+}
+
+impl Connections {
+    fn of(plan: &Plan, schedule: &Schedule) -> Self {
+        let load = &plan.load;
+        let requests = schedule.requests().max(load.warmup);
+        let limit = load.shape.max_inflight().map(|most| most.min(requests));
+        let at_most = limit.unwrap_or(requests);
+        let due_first = schedule.due_times().take_while(|due| *due < 2 * AHEAD).count() as u64;
+        let open_first = match load.shape.is_scheduled() {
+            true => due_first.max(load.warmup.min(WARMUP_CLIENTS)).max(1),
+            false => at_most,
+        };
+        Self { at_least: limit.unwrap_or(1), at_most, open_first: open_first.min(at_most) }
+    }
+}
+
+/// Where a plan's requests go.
+struct Route {
+    endpoint: Endpoint,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Route {
+    async fn find<E>(plan: &Plan) -> Result<Self, RunError<E>> {
+        let endpoint = Endpoint::parse(&plan.target.base_url)?;
+        let addresses = endpoint.resolve().await.map_err(|error| RunError::Resolve {
+            host: endpoint.host().to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self { endpoint, addresses })
+    }
+
+    fn sender(&self, plan: &Plan, access: &Access, common: &Arc<Common>) -> Sender {
+        let connector = Connector::new(
+            self.endpoint.clone(),
+            self.addresses.clone(),
             access.trust.clone(),
             Duration::from_millis(plan.limits.connect_timeout_ms),
             plan.instrument.kernel_stamps,
-        ),
-        pool: Arc::new(Pool::default()),
+        );
+        Sender { common: Arc::clone(common), connector, pool: Arc::new(Pool::default()) }
+    }
+}
+
+fn common<E>(
+    plan: &Plan,
+    access: &Access,
+    route: &Route,
+    captures: Option<PathBuf>,
+) -> Result<Common, RunError<E>> {
+    let (target, instrument) = (&plan.target, &plan.instrument);
+    let path = &target.endpoint_path;
+    let template = Template::new(&route.endpoint, path, target.dialect, &access.headers)
+        .map_err(|error| RunError::Path { path: path.clone(), reason: error.to_string() })?;
+    Ok(Common {
         headers: access.headers.clone(),
         template,
         dialect: target.dialect,
+        observer: ObserverConfig {
+            keep_arrivals: instrument.keep_arrivals,
+            // Nothing in a run reads the texts.
+            keep_texts: false,
+            ..ObserverConfig::new(target.dialect)
+        },
         limits: plan.limits,
-        resend: plan.instrument.resend,
-        captures: None,
+        resend: instrument.resend,
+        event_lags: instrument.kernel_stamps == KernelStamps::All
+            || instrument.time_basis == TimeBasis::Kernel,
+        captures,
+        cancel: Cancel::default(),
     })
-}
-
-impl Sender {
-    /// Opens connections before they are needed. One that fails is tried again by its request,
-    /// which then bears the failure.
-    async fn connect_ahead(&self, count: u64) {
-        let mut opening: FuturesUnordered<_> =
-            (0..count).map(|_| self.connector.connect()).collect();
-        while let Some(opened) = opening.next().await {
-            if let Ok(connection) = opened {
-                self.pool.put(connection);
-            }
-        }
-    }
 }

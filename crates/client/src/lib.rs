@@ -5,10 +5,12 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `clock`, `tap`, `socket` | time: one clock, and the one place where arrivals are stamped |
-//! | `endpoint`, `access`, `connect`, `connection`, `pool` | from an address to a connection |
+//! | `clock`, `tap`, `socket`, `lags` | time: one clock, and the one place where arrivals are stamped |
+//! | `endpoint`, `access`, `connect`, `connection`, `pool`, `descriptors` | from an address to a connection |
 //! | `template`, `receive`, `send` | one request, one response, one line |
-//! | `engine` | a plan carried out |
+//! | `dispatch` | when which request begins; pure |
+//! | `engine`, `course` | a plan carried out: stages, and when to stop |
+//! | `crew`, `worker`, `alarm`, `cancel` | who carries it out: threads, due times, the end of everything |
 //! | `journal`, `run_dir` | what is on disk |
 //! | `ask` | questions before a run |
 //! | `capture`, `replay` | saved responses, observed again |
@@ -34,15 +36,22 @@
 //! ```
 
 mod access;
+mod alarm;
 mod ask;
+mod cancel;
 mod capture;
 mod clock;
 mod connect;
 mod connection;
+mod course;
+mod crew;
+mod descriptors;
+mod dispatch;
 mod endpoint;
 mod engine;
 mod error;
 mod journal;
+mod lags;
 mod pool;
 mod receive;
 mod replay;
@@ -52,11 +61,13 @@ mod socket;
 mod tap;
 mod template;
 mod text;
+mod worker;
 
 pub use access::{Headers, Trust};
-pub use ask::{Model, list_models};
+pub use ask::{Model, ask, list_models};
 pub use capture::{Capture, CaptureError};
 pub use clock::RunClock;
+pub use descriptors::DescriptorsError;
 pub use endpoint::Endpoint;
 pub use engine::{Access, RunError, RunSetup, run};
 pub use error::{AskError, EndpointError, HeaderError, JournalError, TlsError, TransportError};

@@ -40,6 +40,18 @@ impl Pool {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn idle(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Drops those that have waited longest and were closed meanwhile.
+    pub(crate) fn drop_closed(&self) {
+        let mut idle = self.lock();
+        let closed = idle.iter().take_while(|connection| connection.was_closed()).count();
+        idle.drain(..closed);
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
         // Pushing and popping cannot panic half-way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

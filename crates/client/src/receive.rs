@@ -12,9 +12,10 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderName, RETRY_AFTE
 use hyper::http::response::Parts;
 use streamgauge_observer::{Observed, Observer, ObserverConfig, Progress};
 use streamgauge_schema::{End, FailureClass, Head};
-use tokio::sync::watch;
+use tokio::sync::futures::Notified;
 use tokio::time::Sleep;
 
+use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
 use crate::connection::{Exchange, Step};
 use crate::pool::Pool;
@@ -75,8 +76,8 @@ pub(crate) enum Ended {
     Body(End),
     /// The end mark came, or the observer wants no more; the body may go on.
     Over,
-    /// The run was stopped.
-    Stopped,
+    /// Everything under way was cancelled.
+    Cancelled,
     /// A time limit of this class.
     TimedOut(FailureClass),
     /// No head of a response came.
@@ -89,7 +90,7 @@ pub(crate) async fn receive(
     exchange: &mut Exchange,
     reader: &mut Reader,
     zero: Option<Instant>,
-    interrupts: &mut Interrupts,
+    mut interrupts: Interrupts<'_>,
 ) -> Received {
     let handed_over = Instant::now();
     let tap = exchange.connection().tap().clone();
@@ -99,8 +100,7 @@ pub(crate) async fn receive(
             if let Poll::Ready(step) = exchange.poll_step(cx) {
                 return Poll::Ready(Ok(step));
             }
-            let last_sign_of_life = tap.last_read().unwrap_or(handed_over);
-            interrupts.poll(cx, last_sign_of_life).map(Err)
+            interrupts.poll(cx, tap.last_read().unwrap_or(handed_over)).map(Err)
         })
         .await;
         let at = tap.last_read().unwrap_or_else(Instant::now);
@@ -142,68 +142,72 @@ fn head_of(parts: &Parts) -> Head {
 }
 
 /// What may end a response before it ends itself.
-pub(crate) struct Interrupts {
-    stop: Option<Stop>,
+pub(crate) struct Interrupts<'a> {
+    cancel: Option<Cancelled<'a>>,
     limits: Option<TimeLimits>,
+    /// The last sign of life when all of these were last asked; they wake the task themselves.
+    asked_after: Option<Instant>,
 }
 
-struct Stop {
-    signal: watch::Receiver<bool>,
-    given: Pin<Box<dyn Future<Output = ()> + Send>>,
+struct Cancelled<'a> {
+    signal: &'a Cancel,
+    given: Pin<Box<Notified<'a>>>,
 }
 
 struct TimeLimits {
     idle: Duration,
     deadline: Instant,
+    rings: Instant,
     sleep: Pin<Box<Sleep>>,
 }
 
-impl Interrupts {
+impl<'a> Interrupts<'a> {
     /// Nothing interrupts: for saved responses.
     pub(crate) fn none() -> Self {
-        Self { stop: None, limits: None }
+        Self { cancel: None, limits: None, asked_after: None }
     }
 
-    /// A stop signal, and the limits of one request counted from `zero`.
-    pub(crate) fn new(
-        signal: watch::Receiver<bool>,
-        idle: Duration,
-        total: Duration,
-        zero: Instant,
-    ) -> Self {
+    /// The end of everything, and the limits of one request counted from `zero`.
+    pub(crate) fn new(signal: &'a Cancel, idle: Duration, total: Duration, zero: Instant) -> Self {
         let deadline = zero + total;
-        let first = deadline.min(Instant::now() + idle);
-        let mut awaited = signal.clone();
-        let given = Box::pin(async move {
-            // Nobody can stop a run whose sender is gone.
-            if awaited.wait_for(|stop| *stop).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        });
+        let rings = deadline.min(Instant::now() + idle);
+        let sleep = Box::pin(tokio::time::sleep_until(rings.into()));
         Self {
-            stop: Some(Stop { signal, given }),
-            limits: Some(TimeLimits {
-                idle,
-                deadline,
-                sleep: Box::pin(tokio::time::sleep_until(first.into())),
-            }),
+            cancel: Some(Cancelled { signal, given: Box::pin(signal.next()) }),
+            limits: Some(TimeLimits { idle, deadline, rings, sleep }),
+            asked_after: None,
         }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancelled| cancelled.signal.is_given())
     }
 
     /// What ends the response at an arrival, without waiting for anything.
     fn cut_at(&self, arrival: Instant) -> Option<Ended> {
-        if self.stop.as_ref().is_some_and(|stop| *stop.signal.borrow()) {
-            return Some(Ended::Stopped);
+        if self.is_cancelled() {
+            return Some(Ended::Cancelled);
         }
         let late = self.limits.as_ref().is_some_and(|limits| arrival >= limits.deadline);
         late.then_some(Ended::TimedOut(FailureClass::DeadlineExceeded))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, last_sign_of_life: Instant) -> Poll<Ended> {
-        if let Some(stop) = &mut self.stop
-            && stop.given.as_mut().poll(cx).is_ready()
+        if self.is_cancelled() {
+            return Poll::Ready(Ended::Cancelled);
+        }
+        // A task that was woken by bytes need not ask its timer, which has been set and has not rung.
+        let asked_after = self.asked_after.replace(last_sign_of_life);
+        let woken_by_bytes = asked_after.is_some_and(|asked| last_sign_of_life > asked);
+        let may_have_rung =
+            self.limits.as_ref().is_some_and(|limits| last_sign_of_life >= limits.rings);
+        if woken_by_bytes && !may_have_rung {
+            return Poll::Pending;
+        }
+        if let Some(cancelled) = &mut self.cancel
+            && cancelled.given.as_mut().poll(cx).is_ready()
         {
-            return Poll::Ready(Ended::Stopped);
+            return Poll::Ready(Ended::Cancelled);
         }
         match &mut self.limits {
             Some(limits) => limits.poll(cx, last_sign_of_life).map(Ended::TimedOut),
@@ -224,7 +228,8 @@ impl TimeLimits {
             if now >= idle_end {
                 return Poll::Ready(FailureClass::IdleTimeout);
             }
-            self.sleep.as_mut().reset(self.deadline.min(idle_end).into());
+            self.rings = self.deadline.min(idle_end);
+            self.sleep.as_mut().reset(self.rings.into());
         }
         Poll::Pending
     }

@@ -42,11 +42,11 @@ pub async fn replay_http(
     let connection = Connection::over(Box::new(saved), tap, Origin::default()).await?;
     let mut exchange = connection.exchange(hyper::Request::new(Full::<Bytes>::default())).await?;
     let mut reader = Reader::new(config, None);
-    let received = receive(&mut exchange, &mut reader, Some(zero), &mut Interrupts::none()).await;
+    let received = receive(&mut exchange, &mut reader, Some(zero), Interrupts::none()).await;
     let how = match received.ended {
         Ended::Unanswered(error) => return Err(error),
         Ended::Body(how) => how,
-        Ended::Over | Ended::Stopped | Ended::TimedOut(_) => End::Clean,
+        Ended::Over | Ended::Cancelled | Ended::TimedOut(_) => End::Clean,
     };
     Ok(reader.finish(how, end).0)
 }

@@ -11,33 +11,58 @@ use streamgauge_schema::{
     Completion, Dialect, End, Failure, FailureClass, Limits, Observation, Request, RequestLine,
     Stage,
 };
-use tokio::sync::watch;
 
 use crate::access::Headers;
+use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
 use crate::clock::{RunClock, micros};
 use crate::connect::Connector;
 use crate::connection::{Connection, io_kind};
 use crate::error::TransportError;
+use crate::lags;
 use crate::pool::Pool;
 use crate::receive::{Ended, Interrupts, Reader, receive, release};
 use crate::run_dir::write_private;
 use crate::template::Template;
 use crate::text::bounded;
 
-/// Sends the requests of one run.
+/// Sends requests over connections of its own.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    pub(crate) clock: RunClock,
+    pub(crate) common: Arc<Common>,
     pub(crate) connector: Connector,
     pub(crate) pool: Arc<Pool>,
+}
+
+/// What all senders of one run have in common.
+#[derive(Debug)]
+pub(crate) struct Common {
     pub(crate) headers: Headers,
     pub(crate) template: Template,
     pub(crate) dialect: Dialect,
+    pub(crate) observer: ObserverConfig,
     pub(crate) limits: Limits,
     pub(crate) resend: bool,
+    /// Note the lag of each output event, where all of them are known.
+    pub(crate) event_lags: bool,
     /// Folder for captures of the responses.
     pub(crate) captures: Option<PathBuf>,
+    /// Ends all requests.
+    pub(crate) cancel: Cancel,
+}
+
+/// One request and when it is to be sent.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) stage: Stage,
+    pub(crate) request: Request,
+    pub(crate) clock: RunClock,
+    /// When the load schedule wants it; `None` is at once.
+    pub(crate) due: Option<Instant>,
+    /// How long after that it had to wait for a place.
+    pub(crate) queued: Option<Duration>,
+    /// From then on it is not sent any more.
+    pub(crate) not_after: Option<Instant>,
 }
 
 /// One attempt at a request.
@@ -54,35 +79,33 @@ enum AttemptResult {
     Observed(Box<Observed>),
     /// No head of a response came.
     Failed(TransportError),
-    /// It was not handed over before the run was stopped.
+    /// It was not handed over before everything was cancelled.
     NotSent,
     /// As `Failed`, and it was closed before any byte of the response on a reused connection.
     ReusedConnectionClosed(TransportError),
-    /// The run was stopped.
-    Stopped(Option<Box<Observed>>),
+    /// Everything under way was cancelled.
+    Cancelled(Option<Box<Observed>>),
     /// A time limit of this class.
     TimedOut(FailureClass, Option<Box<Observed>>),
 }
 
 impl Sender {
     /// Sends one request and observes its response. Every way it can go ends in a line.
-    pub(crate) async fn send(
-        &self,
-        stage: Stage,
-        request: Request,
-        stop: watch::Receiver<bool>,
-    ) -> RequestLine {
-        let mut line = new_line(stage, &request);
-        let body = Bytes::from(request.body);
-        let first = self.attempt(&mut line, &body, None, &stop).await;
+    pub(crate) async fn send(&self, order: Order) -> RequestLine {
+        let mut line = new_line(&order);
+        if order.not_after.is_some_and(|end| Instant::now() >= end) {
+            return line;
+        }
+        let body = Bytes::from(order.request.body);
+        let first = self.attempt(&mut line, &body, None).await;
         let zero = first.started;
         let last = match first.result {
-            AttemptResult::ReusedConnectionClosed(_) if self.resend => {
-                self.attempt(&mut line, &body, Some(zero), &stop).await
+            AttemptResult::ReusedConnectionClosed(_) if self.common.resend => {
+                self.attempt(&mut line, &body, Some(zero)).await
             }
             _ => first,
         };
-        self.conclude(&mut line, zero, last);
+        self.common.conclude(&mut line, order.clock, zero, last);
         line
     }
 
@@ -91,13 +114,13 @@ impl Sender {
         line: &mut RequestLine,
         body: &Bytes,
         zero: Option<Instant>,
-        stop: &watch::Receiver<bool>,
     ) -> Attempt {
+        let common = &*self.common;
         let begun = Instant::now();
         line.attempts += 1;
         let without_answer =
             |result| Attempt { started: begun, headers: None, finished: Instant::now(), result };
-        let connection = match self.acquire_unless_stopped(line, stop.clone()).await {
+        let connection = match self.acquire_unless_cancelled(line).await {
             Ok(connection) => connection,
             Err(result) => return without_answer(result),
         };
@@ -106,73 +129,54 @@ impl Sender {
             line.connect_us = Some(micros(connection.origin().connect));
         }
         let id = format!("{}-{}", line.stage, line.index);
-        let mut exchange = match connection.exchange(self.template.post(body.clone(), &id)).await {
+        let request = common.template.post(body.clone(), &id);
+        let mut exchange = match connection.exchange(request).await {
             Ok(exchange) => exchange,
             Err(error) => return without_answer(unanswered(&error, reused, 0)),
         };
-        // Nothing in a run reads the texts.
-        let config = ObserverConfig { keep_texts: false, ..ObserverConfig::new(self.dialect) };
-        let capture = self.captures.is_some().then(|| CaptureWriter::new(self.dialect));
-        let mut reader = Reader::new(config, capture);
-        let limits = &self.limits;
-        let mut interrupts = Interrupts::new(
-            stop.clone(),
-            Duration::from_millis(limits.idle_timeout_ms),
-            Duration::from_millis(limits.timeout_ms),
-            zero.unwrap_or_else(Instant::now),
-        );
-        let received = receive(&mut exchange, &mut reader, zero, &mut interrupts).await;
-        let tap = exchange.connection().tap().clone();
+        let mut reader = common.reader();
+        let interrupts = common.interrupts(zero.unwrap_or_else(Instant::now));
+        let received = receive(&mut exchange, &mut reader, zero, interrupts).await;
+        let tap = exchange.connection().tap();
         let arrived = match &received.ended {
             Ended::Over | Ended::Body(End::Clean | End::Incomplete) => tap.last_read(),
             _ => None,
         };
         let finished = arrived.unwrap_or_else(Instant::now);
-        let at = finished.saturating_duration_since(zero.unwrap_or(received.started));
+        let zero = zero.unwrap_or(received.started);
+        let at = finished.saturating_duration_since(zero);
         let observe = |end| {
             let (observed, capture) = received.headers.is_some().then(|| reader.finish(end, at))?;
-            self.keep(&id, capture.as_deref());
+            common.keep(&id, capture.as_deref());
             Some(Box::new(observed))
         };
         let result = match received.ended {
             Ended::Unanswered(error) => unanswered(&error, reused, tap.bytes_read()),
-            Ended::Stopped => AttemptResult::Stopped(observe(End::Incomplete)),
+            Ended::Cancelled => AttemptResult::Cancelled(observe(End::Incomplete)),
             Ended::TimedOut(class) => AttemptResult::TimedOut(class, observe(End::Timeout)),
             Ended::Over => observed_or_bug(observe(End::Clean)),
             Ended::Body(end) => observed_or_bug(observe(end)),
         };
-        note_stamps(line, exchange.connection());
+        common.note_lags(line, exchange.connection(), &result, zero);
         if matches!(result, AttemptResult::Observed(_)) {
             release(exchange, &self.pool);
         }
         Attempt { started: received.started, headers: received.headers, finished, result }
     }
 
-    /// Writes the capture of a response. One that cannot be written is lost, and the run goes on.
-    fn keep(&self, id: &str, capture: Option<&[u8]>) {
-        if let (Some(folder), Some(bytes)) = (&self.captures, capture)
-            && let Err(error) = write_private(&folder.join(format!("{id}.capture")), bytes)
-        {
-            tracing::warn!(%id, %error, "the capture is lost");
-        }
-    }
-
-    async fn acquire_unless_stopped(
+    async fn acquire_unless_cancelled(
         &self,
         line: &mut RequestLine,
-        mut stop: watch::Receiver<bool>,
     ) -> Result<Connection, AttemptResult> {
-        let stopped = std::pin::pin!(stop.wait_for(|stop| *stop));
+        let cancelled = std::pin::pin!(self.common.cancel.wait());
         let acquired = std::pin::pin!(self.acquire(line));
-        match select(acquired, stopped).await {
-            Either::Left((Ok(connection), _)) => Ok(connection),
-            Either::Left((Err(error), _)) if error.class == FailureClass::ConnectTimeout => {
+        match select(cancelled, acquired).await {
+            Either::Left(_) => Err(AttemptResult::NotSent),
+            Either::Right((Ok(connection), _)) => Ok(connection),
+            Either::Right((Err(error), _)) if error.class == FailureClass::ConnectTimeout => {
                 Err(AttemptResult::TimedOut(error.class, None))
             }
-            Either::Left((Err(error), _)) => Err(AttemptResult::Failed(error)),
-            Either::Right((Ok(_), _)) => Err(AttemptResult::NotSent),
-            // Nobody can stop a run whose sender is gone.
-            Either::Right((Err(_), acquired)) => acquired.await.map_err(AttemptResult::Failed),
+            Either::Right((Err(error), _)) => Err(AttemptResult::Failed(error)),
         }
     }
 
@@ -187,11 +191,52 @@ impl Sender {
         }
         self.connector.connect().await
     }
+}
+
+impl Common {
+    fn reader(&self) -> Reader {
+        let capture = self.captures.is_some().then(|| CaptureWriter::new(self.dialect));
+        Reader::new(self.observer.clone(), capture)
+    }
+
+    fn interrupts(&self, zero: Instant) -> Interrupts<'_> {
+        let idle = Duration::from_millis(self.limits.idle_timeout_ms);
+        let total = Duration::from_millis(self.limits.timeout_ms);
+        Interrupts::new(&self.cancel, idle, total, zero)
+    }
+
+    fn note_lags(
+        &self,
+        line: &mut RequestLine,
+        connection: &Connection,
+        result: &AttemptResult,
+        zero: Instant,
+    ) {
+        if !connection.origin().kernel_stamps {
+            return;
+        }
+        let reads = connection.tap().take_stamped();
+        lags::note(line, &reads);
+        if let AttemptResult::Observed(observed) = result
+            && self.event_lags
+        {
+            lags::note_events(line, &observed.observation, &reads, zero);
+        }
+    }
+
+    /// Writes the capture of a response. One that cannot be written is lost, and the run goes on.
+    fn keep(&self, id: &str, capture: Option<&[u8]>) {
+        if let (Some(folder), Some(bytes)) = (&self.captures, capture)
+            && let Err(error) = write_private(&folder.join(format!("{id}.capture")), bytes)
+        {
+            tracing::warn!(%id, %error, "the capture is lost");
+        }
+    }
 
     /// Writes the outcome of the last attempt into the line. All latencies count from `zero`.
-    fn conclude(&self, line: &mut RequestLine, zero: Instant, last: Attempt) {
-        line.started_us = micros(self.clock.at(zero));
-        line.last_attempt_started_us = micros(self.clock.at(last.started));
+    fn conclude(&self, line: &mut RequestLine, clock: RunClock, zero: Instant, last: Attempt) {
+        line.started_us = micros(clock.at(zero));
+        line.last_attempt_started_us = micros(clock.at(last.started));
         line.headers_us = last.headers.map(|at| micros(at.saturating_duration_since(zero)));
         line.elapsed_us = micros(last.finished.saturating_duration_since(zero));
         let (completion, failure, observed) = match last.result {
@@ -205,8 +250,9 @@ impl Sender {
                 let failure = Failure { class: error.class, message: error.message };
                 (Completion::Failed, Some(failure), None)
             }
+            AttemptResult::NotSent if line.attempts > 1 => (Completion::Cancelled, None, None),
             AttemptResult::NotSent => (Completion::NotSent, None, None),
-            AttemptResult::Stopped(observed) => (Completion::Cancelled, None, observed),
+            AttemptResult::Cancelled(observed) => (Completion::Cancelled, None, observed),
             AttemptResult::TimedOut(class, observed) => {
                 let failure = Failure { class, message: self.limit_message(class) };
                 (Completion::TimedOut, Some(failure), observed)
@@ -262,16 +308,17 @@ impl Sender {
     }
 }
 
-fn new_line(stage: Stage, request: &Request) -> RequestLine {
+fn new_line(order: &Order) -> RequestLine {
+    let Order { stage, request, clock, due, queued, .. } = order;
     RequestLine {
-        stage,
+        stage: *stage,
         index: request.index,
         prompt_sha256: request.prompt_sha256,
         dataset_id: request.dataset_id.clone(),
         completion: Completion::NotSent,
         failure: None,
-        scheduled_us: None,
-        queued_us: None,
+        scheduled_us: due.map(|due| micros(clock.at(due))),
+        queued_us: queued.map(micros),
         started_us: 0,
         last_attempt_started_us: 0,
         attempts: 0,
@@ -284,14 +331,6 @@ fn new_line(stage: Stage, request: &Request) -> RequestLine {
         output_lags_us: None,
         end_lag_us: None,
         observation: None,
-    }
-}
-
-fn note_stamps(line: &mut RequestLine, connection: &Connection) {
-    let tapped = connection.tap().take();
-    line.unusable_stamps += tapped.unusable_stamps;
-    if connection.origin().kernel_stamps {
-        line.observer_lag_us = Some(tapped.lags_us);
     }
 }
 

@@ -71,7 +71,7 @@ impl StampedSocket {
                 buf.advance(bytes);
                 self.tap.after_read(bytes, at);
                 if stamped && bytes > 0 {
-                    self.tap.note_lag(lag);
+                    self.tap.note_lag(at, lag);
                 }
                 return Poll::Ready(Ok(()));
             }

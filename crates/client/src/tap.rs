@@ -4,92 +4,116 @@
 //! the first write of each request straight before it. Whoever consumes the response asks here for
 //! the time of the last read.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-use crate::clock::micros;
 
 /// Longest lag that is believed; a longer one means that a clock was set.
 const MAX_LAG: Duration = Duration::from_secs(1);
+/// In place of nanoseconds: it has not happened.
+const NEVER: u64 = u64::MAX;
 
-/// Shared by the socket's wrapper, which writes, and the request under way, which reads.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tap(Arc<Mutex<State>>);
+/// Shared by the socket's wrapper, which writes, and the request under way, which reads. Both belong
+/// to one task, so nothing here orders anything.
+#[derive(Clone, Debug)]
+pub(crate) struct Tap(Arc<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    armed: bool,
-    first_write: Option<Instant>,
-    last_read: Option<Instant>,
-    bytes_read: u64,
-    lags_us: Vec<u64>,
-    unusable_stamps: u64,
+    /// Instants are kept as nanoseconds since this one.
+    base: Instant,
+    armed: AtomicBool,
+    first_write_ns: AtomicU64,
+    last_read_ns: AtomicU64,
+    bytes_read: AtomicU64,
+    /// Only connections with the kernel's stamps come here.
+    stamped: Mutex<Vec<StampedRead>>,
 }
 
-/// What the tap saw of one request.
-#[derive(Debug, Default)]
-pub(crate) struct Tapped {
-    pub(crate) lags_us: Vec<u64>,
-    pub(crate) unusable_stamps: u64,
+/// A read whose bytes the kernel had stamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StampedRead {
+    /// When it returned.
+    pub(crate) at: Instant,
+    /// How long its bytes had lain in the kernel; `None` when the clocks disagree.
+    pub(crate) lag: Option<Duration>,
+}
+
+impl Default for Tap {
+    fn default() -> Self {
+        Self(Arc::new(State {
+            base: Instant::now(),
+            armed: AtomicBool::new(false),
+            first_write_ns: AtomicU64::new(NEVER),
+            last_read_ns: AtomicU64::new(NEVER),
+            bytes_read: AtomicU64::new(0),
+            stamped: Mutex::default(),
+        }))
+    }
 }
 
 impl Tap {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // No code that holds this lock can panic, so a poisoned state is still whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes ready for a request: the next write is its first.
     pub(crate) fn arm(&self) {
-        *self.state() = State { armed: true, ..State::default() };
+        self.0.first_write_ns.store(NEVER, Relaxed);
+        self.0.last_read_ns.store(NEVER, Relaxed);
+        self.0.bytes_read.store(0, Relaxed);
+        self.take_stamped();
+        self.0.armed.store(true, Relaxed);
     }
 
     /// To be called straight before a write.
     pub(crate) fn before_write(&self) {
-        let mut state = self.state();
-        if state.armed {
-            state.armed = false;
-            state.first_write = Some(Instant::now());
+        if self.0.armed.load(Relaxed) {
+            self.0.armed.store(false, Relaxed);
+            self.0.first_write_ns.store(self.since_base(Instant::now()), Relaxed);
         }
     }
 
     /// To be called straight after a read of `bytes` bytes returned; 0 is the end of the stream.
     pub(crate) fn after_read(&self, bytes: usize, at: Instant) {
-        let mut state = self.state();
-        state.last_read = Some(at);
-        state.bytes_read += bytes as u64;
+        self.0.last_read_ns.store(self.since_base(at), Relaxed);
+        let before = self.0.bytes_read.load(Relaxed);
+        self.0.bytes_read.store(before + bytes as u64, Relaxed);
     }
 
     /// Notes how long the bytes of a read had lain in the kernel; `None` when the clocks disagree.
-    pub(crate) fn note_lag(&self, lag: Option<Duration>) {
-        let mut state = self.state();
-        match lag.filter(|lag| *lag <= MAX_LAG) {
-            Some(lag) => state.lags_us.push(micros(lag)),
-            None => state.unusable_stamps += 1,
-        }
+    pub(crate) fn note_lag(&self, at: Instant, lag: Option<Duration>) {
+        let lag = lag.filter(|lag| *lag <= MAX_LAG);
+        self.stamped().push(StampedRead { at, lag });
     }
 
     /// When the first byte of the armed request was about to be written.
     pub(crate) fn first_write(&self) -> Option<Instant> {
-        self.state().first_write
+        self.instant(self.0.first_write_ns.load(Relaxed))
     }
 
     /// When the last read returned.
     pub(crate) fn last_read(&self) -> Option<Instant> {
-        self.state().last_read
+        self.instant(self.0.last_read_ns.load(Relaxed))
     }
 
     /// Bytes read since the request was armed, HTTP and TLS framing included.
     pub(crate) fn bytes_read(&self) -> u64 {
-        self.state().bytes_read
+        self.0.bytes_read.load(Relaxed)
     }
 
-    /// Takes what was noted of the kernel's stamps.
-    pub(crate) fn take(&self) -> Tapped {
-        let mut state = self.state();
-        Tapped {
-            lags_us: std::mem::take(&mut state.lags_us),
-            unusable_stamps: std::mem::take(&mut state.unusable_stamps),
-        }
+    /// Takes what was noted of the kernel's stamps, in the order of the reads.
+    pub(crate) fn take_stamped(&self) -> Vec<StampedRead> {
+        std::mem::take(&mut *self.stamped())
+    }
+
+    fn stamped(&self) -> std::sync::MutexGuard<'_, Vec<StampedRead>> {
+        // Pushing and taking cannot panic half-way.
+        self.0.stamped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn since_base(&self, at: Instant) -> u64 {
+        // A clock that runs for centuries is the only way to NEVER.
+        u64::try_from(at.saturating_duration_since(self.0.base).as_nanos()).unwrap_or(NEVER)
+    }
+
+    fn instant(&self, ns: u64) -> Option<Instant> {
+        (ns != NEVER).then(|| self.0.base + Duration::from_nanos(ns))
     }
 }

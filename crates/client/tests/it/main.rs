@@ -7,5 +7,6 @@ mod fixtures;
 mod journal;
 mod limits;
 mod plan;
+mod shapes;
 mod sim;
 mod tls;

@@ -10,6 +10,7 @@ use streamgauge_schema::{
     PublicText, Request, RequestLine, RequestSettings, Stage, Target, TimeBasis, TokenAccounting,
     Workload,
 };
+use streamgauge_workload::Schedule;
 use tokio::sync::watch;
 
 /// A plan of so many requests, so many at once.
@@ -94,10 +95,16 @@ pub(crate) fn request(stage: Stage, index: u64, extra: &str) -> Request {
 /// A run that keeps no captures.
 pub(crate) fn setup<'a>(
     plan: &'a Plan,
+    schedule: &'a Schedule,
     access: &'a Access,
     stop: watch::Receiver<bool>,
 ) -> RunSetup<'a> {
-    RunSetup { plan, access, captures: None, stop }
+    RunSetup { plan, schedule, access, captures: None, stop }
+}
+
+/// The schedule of a plan that is no trace.
+pub(crate) fn schedule(plan: &Plan) -> Schedule {
+    Schedule::new(&plan.load, None).unwrap()
 }
 
 /// A receiver that never turns true.
@@ -124,7 +131,7 @@ pub(crate) async fn lines_with(
         Ok(())
     };
     let trailer: Result<JournalTrailer, RunError<Infallible>> =
-        run(setup(plan, access, never_stopped()), request_of, sink).await;
+        run(setup(plan, &schedule(plan), access, never_stopped()), request_of, sink).await;
     lines.sort_by_key(|line| (line.stage, line.index));
     (lines, trailer.unwrap())
 }

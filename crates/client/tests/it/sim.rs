@@ -18,7 +18,7 @@ fn quick() -> SimConfig {
     }
 }
 
-fn server(config: SimConfig) -> (ThreadedSim, String) {
+pub(crate) fn server(config: SimConfig) -> (ThreadedSim, String) {
     let server = spawn_thread(config, SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
     let url = format!("http://{}", server.addr());
     (server, url)

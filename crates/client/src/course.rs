@@ -1,0 +1,203 @@
+//! The course of a run: gives out each stage's requests as they may begin, hands on the lines of
+//! those that have ended, and decides when to stop.
+
+use std::time::{Duration, Instant};
+
+use streamgauge_schema::{
+    Completion, EndReason, JournalLine, JournalTrailer, Limits, Request, RequestLine, Stage,
+};
+use tokio::sync::watch;
+
+use crate::clock::RunClock;
+use crate::crew::Crew;
+use crate::dispatch::{Dispatch, Next, Ticket};
+use crate::engine::RunError;
+use crate::send::Order;
+use crate::worker::Report;
+
+/// Measured requests that must have ended before the share of failed ones is judged.
+const JUDGED_FROM: u64 = 20;
+
+/// A run under way.
+pub(crate) struct Course<R, S> {
+    pub(crate) crew: Crew,
+    pub(crate) request_of: R,
+    pub(crate) sink: S,
+    pub(crate) clock: RunClock,
+    pub(crate) limits: Limits,
+    pub(crate) stop: watch::Receiver<bool>,
+    pub(crate) tally: Tally,
+}
+
+/// What has ended so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    lines: u64,
+    last_end_us: u64,
+    measured: u64,
+    failed: u64,
+    stopped: Option<EndReason>,
+}
+
+impl<R, S, E> Course<R, S>
+where
+    R: Fn(Stage, u64) -> Request,
+    S: FnMut(JournalLine) -> Result<(), E>,
+{
+    /// Carries out one stage; nothing, once the run has been stopped.
+    pub(crate) async fn stage(
+        &mut self,
+        stage: Stage,
+        mut dispatch: Dispatch,
+    ) -> Result<(), RunError<E>> {
+        let mut first = Vec::new();
+        while let Next::Begin(ticket) = dispatch.next(Duration::ZERO, first.len() as u64) {
+            first.push((ticket, (self.request_of)(stage, ticket.index)));
+        }
+        self.heed_stop();
+        if self.tally.stopped.is_some() {
+            return Ok(());
+        }
+        // Taken last: nothing that was made ready before makes a request late.
+        let origin = Instant::now();
+        let not_after = dispatch.end().map(|end| origin + end);
+        for (ticket, request) in first {
+            self.order(stage, ticket, request, origin, not_after);
+        }
+        let grace = Duration::from_millis(self.limits.grace_ms);
+        let mut give_up = not_after.map(|end| end + grace);
+        loop {
+            let wake = match self.begin_what_may(stage, &mut dispatch, origin) {
+                Next::Wait(until) => until.map(|until| origin + until),
+                _ if self.crew.under_way() == 0 => return Ok(()),
+                _ => give_up,
+            };
+            self.wait(wake).await?;
+            if give_up.take_if(|at| Instant::now() >= *at).is_some() {
+                self.crew.common().cancel.give();
+            }
+        }
+    }
+
+    /// Orders every request that may begin now; gives what follows.
+    fn begin_what_may(&mut self, stage: Stage, dispatch: &mut Dispatch, origin: Instant) -> Next {
+        loop {
+            if self.crew.common().cancel.is_given() {
+                return Next::Over;
+            }
+            let next = dispatch.next(origin.elapsed(), self.crew.under_way());
+            let Next::Begin(ticket) = next else { return next };
+            let request = (self.request_of)(stage, ticket.index);
+            self.order(stage, ticket, request, origin, dispatch.end().map(|end| origin + end));
+        }
+    }
+
+    fn order(
+        &mut self,
+        stage: Stage,
+        ticket: Ticket,
+        request: Request,
+        origin: Instant,
+        not_after: Option<Instant>,
+    ) {
+        self.crew.give(Order {
+            stage,
+            request,
+            clock: self.clock,
+            due: ticket.due.map(|due| origin + due),
+            queued: ticket.queued,
+            not_after,
+        });
+    }
+
+    /// Waits for the next report, a stop signal, or the moment.
+    async fn wait(&mut self, until: Option<Instant>) -> Result<(), RunError<E>> {
+        let may_be_stopped = self.tally.stopped.is_none();
+        let report = tokio::select! {
+            biased;
+            report = self.crew.report() => Some(report),
+            // Nobody can stop a run whose sender is gone.
+            Ok(_) = self.stop.wait_for(|stop| *stop), if may_be_stopped => None,
+            () = sleep_until(until) => None,
+        };
+        match report {
+            Some(Report::Ended { line, .. }) => self.ended(line),
+            Some(Report::Failed(error)) => Err(RunError::Worker(error)),
+            Some(Report::Gone) => Err(RunError::gone()),
+            Some(Report::Ready) | None => {
+                self.heed_stop();
+                Ok(())
+            }
+        }
+    }
+
+    fn ended(&mut self, line: Box<RequestLine>) -> Result<(), RunError<E>> {
+        if line.completion == Completion::NotSent {
+            return Ok(());
+        }
+        self.tally.note(&line);
+        (self.sink)(JournalLine::Request(line)).map_err(RunError::Sink)?;
+        if self.limits.max_error_ratio.is_some_and(|most| self.tally.fails_more_than(most)) {
+            self.stop_for(EndReason::ErrorRate);
+        }
+        Ok(())
+    }
+
+    fn heed_stop(&mut self) {
+        if *self.stop.borrow() {
+            self.stop_for(EndReason::Interrupted);
+        }
+    }
+
+    fn stop_for(&mut self, reason: EndReason) {
+        self.tally.stopped.get_or_insert(reason);
+        self.crew.common().cancel.give();
+    }
+
+    /// Writes the trailer.
+    pub(crate) fn finish(mut self) -> Result<JournalTrailer, RunError<E>> {
+        let end = self.clock.now().max(Duration::from_micros(self.tally.last_end_us));
+        let trailer = JournalTrailer {
+            reason: self.tally.stopped.unwrap_or(EndReason::Finished),
+            completed_at: self.clock.label(end),
+            lines: self.tally.lines,
+        };
+        (self.sink)(JournalLine::Trailer(trailer.clone())).map_err(RunError::Sink)?;
+        Ok(trailer)
+    }
+}
+
+/// Waits until every worker has opened its first connections.
+pub(crate) async fn get_ready<E>(crew: &mut Crew) -> Result<(), RunError<E>> {
+    for _ in 0..crew.len() {
+        match crew.report().await {
+            Report::Failed(error) => return Err(RunError::Worker(error)),
+            Report::Gone => return Err(RunError::gone()),
+            Report::Ended { .. } | Report::Ready => {}
+        }
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn note(&mut self, line: &RequestLine) {
+        self.lines += 1;
+        self.last_end_us = self.last_end_us.max(line.started_us + line.elapsed_us);
+        if line.stage == Stage::Measured {
+            self.measured += 1;
+            let failed = matches!(line.completion, Completion::Failed | Completion::TimedOut);
+            self.failed += u64::from(failed);
+        }
+    }
+
+    fn fails_more_than(&self, ratio: f64) -> bool {
+        self.measured >= JUDGED_FROM && self.failed as f64 > ratio * self.measured as f64
+    }
+}
+
+async fn sleep_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,125 @@
+//! The workers of a run, and who gets the next order.
+//!
+//! A single worker is driven by the task of the run itself; several have a thread each.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::send::{Common, Order, Sender};
+use crate::worker::{Report, Worker};
+
+/// The workers, as the run sees them. Dropping it ends everything under way.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    members: Vec<Member>,
+    /// Who is asked first among equals.
+    turn: usize,
+    reports: UnboundedReceiver<Report>,
+    common: Arc<Common>,
+}
+
+#[derive(Debug)]
+struct Member {
+    orders: Option<UnboundedSender<Order>>,
+    under_way: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Crew {
+    /// Hires a worker for each sender. A single one is given back, to be driven beside the run.
+    ///
+    /// # Errors
+    /// When the system gives no thread or no runtime.
+    pub(crate) fn hire(
+        common: Arc<Common>,
+        senders: Vec<Sender>,
+        open_first: u64,
+    ) -> io::Result<(Self, Option<Worker>)> {
+        let (reports_to, reports) = unbounded_channel();
+        let count = senders.len();
+        let mut crew = Self { members: Vec::new(), turn: 0, reports, common };
+        let mut alone = None;
+        for (number, sender) in senders.into_iter().enumerate() {
+            let (orders_to, orders) = unbounded_channel();
+            let worker = Worker {
+                number,
+                sender,
+                orders,
+                reports: reports_to.clone(),
+                open_first: open_first.div_ceil(count as u64),
+            };
+            let thread = match count {
+                1 => {
+                    alone = Some(worker);
+                    None
+                }
+                _ => Some(on_thread(worker)?),
+            };
+            crew.members.push(Member { orders: Some(orders_to), under_way: 0, thread });
+        }
+        Ok((crew, alone))
+    }
+
+    /// What all its workers share.
+    pub(crate) fn common(&self) -> &Arc<Common> {
+        &self.common
+    }
+
+    /// How many workers there are.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Orders given that have not ended.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.members.iter().map(|member| member.under_way).sum()
+    }
+
+    /// Gives an order to a worker that has the fewest.
+    pub(crate) fn give(&mut self, order: Order) {
+        let count = self.members.len();
+        let in_turn = (0..count).map(|step| (self.turn + step) % count);
+        let Some(chosen) = in_turn.min_by_key(|&number| self.members[number].under_way) else {
+            return;
+        };
+        self.turn = (chosen + 1) % count;
+        let member = &mut self.members[chosen];
+        member.under_way += 1;
+        if let Some(orders) = &member.orders {
+            // A worker that is gone has said so itself.
+            let _ = orders.send(order);
+        }
+    }
+
+    /// The next report. An order that has ended is no longer under way.
+    pub(crate) async fn report(&mut self) -> Report {
+        let report = self.reports.recv().await.unwrap_or(Report::Gone);
+        if let Report::Ended { worker, .. } = &report {
+            self.members[*worker].under_way -= 1;
+        }
+        report
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.common.cancel.give();
+        for member in &mut self.members {
+            member.orders = None;
+        }
+        for thread in self.members.iter_mut().filter_map(|member| member.thread.take()) {
+            // One that panicked has said so by its end.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn on_thread(worker: Worker) -> io::Result<JoinHandle<()>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::Builder::new()
+        .name(format!("worker-{}", worker.number))
+        .spawn(move || runtime.block_on(worker.work()))
+}

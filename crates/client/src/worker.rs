@@ -1,0 +1,142 @@
+//! Carries out orders: holds each until it is due, has a connection ready by then, sends it, and
+//! reports its line.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::pin;
+use std::time::Instant;
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, FuturesUnordered};
+use streamgauge_schema::RequestLine;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use crate::alarm::Alarm;
+use crate::connection::Connection;
+use crate::error::TransportError;
+use crate::send::{Order, Sender};
+
+/// Connections that are made at once when many are opened before the first request: a server's
+/// queue of new connections is short.
+const OPENING_AT_ONCE: usize = 64;
+
+/// Carries out orders on one thread.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    /// Its number.
+    pub(crate) number: usize,
+    pub(crate) sender: Sender,
+    /// What to send, in the order in which it is due. At their end the worker ends, too.
+    pub(crate) orders: UnboundedReceiver<Order>,
+    pub(crate) reports: UnboundedSender<Report>,
+    /// Connections to open before the first order.
+    pub(crate) open_first: u64,
+}
+
+/// What a worker has to say.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// An order has ended in this line.
+    Ended {
+        /// The worker's number.
+        worker: usize,
+        line: Box<RequestLine>,
+    },
+    /// It cannot go on.
+    Failed(io::Error),
+    /// It carries out nothing any more.
+    Gone,
+    /// Its first connections are open.
+    Ready,
+}
+
+impl Worker {
+    /// Carries out orders until there are no more.
+    pub(crate) async fn work(mut self) {
+        if let Err(error) = self.try_work().await {
+            // Nobody listens when the run has been given up.
+            let _ = self.reports.send(Report::Failed(error));
+        }
+    }
+
+    async fn try_work(&mut self) -> io::Result<()> {
+        let Self { number, sender, orders, reports, open_first } = self;
+        let (worker, cancel) = (*number, &sender.common.cancel);
+        sender.connect_ahead(*open_first).await;
+        let _ = reports.send(Report::Ready);
+        let mut alarm = Alarm::new()?;
+        let mut cancelled = pin!(cancel.wait());
+        let mut waiting = VecDeque::new();
+        let mut connecting = FuturesUnordered::new();
+        let mut under_way = FuturesUnordered::new();
+        let mut more = true;
+        while more || !waiting.is_empty() || !under_way.is_empty() {
+            while let Some(order) = pop_due(&mut waiting, cancel.is_given()) {
+                under_way.push(sender.send(order));
+            }
+            let next_due = waiting.front().and_then(|order: &Order| order.due);
+            tokio::select! {
+                biased;
+                () = &mut cancelled, if !cancel.is_given() => {}
+                order = orders.recv(), if more => match order {
+                    Some(order) => {
+                        let needed = (waiting.len() + 1).saturating_sub(connecting.len());
+                        if order.due.is_some() && sender.lacks_connections(needed) {
+                            connecting.push(sender.connector.connect());
+                        }
+                        waiting.push_back(order);
+                    }
+                    None => more = false,
+                },
+                rung = ring_at(&mut alarm, next_due), if next_due.is_some() => rung?,
+                Some(opened) = connecting.next() => sender.keep(opened),
+                Some(line) = under_way.next() => {
+                    let _ = reports.send(Report::Ended { worker, line: Box::new(line) });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.reports.send(Report::Gone);
+    }
+}
+
+impl Sender {
+    /// Opens connections before they are needed. One that fails is tried again by its request,
+    /// which then bears the failure.
+    async fn connect_ahead(&self, count: u64) {
+        let opening = (0..count).map(|_| self.connector.connect());
+        let mut opening = stream::iter(opening).buffer_unordered(OPENING_AT_ONCE);
+        while let Some(opened) = opening.next().await {
+            self.keep(opened);
+        }
+    }
+
+    /// Whether fewer connections wait than so many requests need.
+    fn lacks_connections(&self, needed: usize) -> bool {
+        self.pool.drop_closed();
+        self.pool.idle() < needed
+    }
+
+    fn keep(&self, opened: Result<Connection, TransportError>) {
+        if let Ok(connection) = opened {
+            self.pool.put(connection);
+        }
+    }
+}
+
+/// Takes the first order if it is due, or if nothing is waited for any more.
+fn pop_due(waiting: &mut VecDeque<Order>, cancelled: bool) -> Option<Order> {
+    waiting.pop_front_if(|order| cancelled || order.due.is_none_or(|due| due <= Instant::now()))
+}
+
+async fn ring_at(alarm: &mut Alarm, due: Option<Instant>) -> io::Result<()> {
+    match due {
+        Some(due) => alarm.wait_until(due).await,
+        None => std::future::pending().await,
+    }
+}
