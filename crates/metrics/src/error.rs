@@ -47,6 +47,12 @@ pub enum RecordError {
         /// Request lines that are there.
         found: u64,
     },
+    /// The plan asks for what cannot be.
+    #[error("the plan contradicts itself: {contradiction}")]
+    Plan {
+        /// What contradicts what, with the values.
+        contradiction: String,
+    },
     /// The journal was written for another plan.
     #[error("the journal belongs to the plan {journal}, this plan is {plan}")]
     PlanDiffers {

@@ -98,13 +98,28 @@ pub fn strict_turnover_gate(candidate: &[&Turnover]) -> bool {
     !candidate.is_empty() && candidate.iter().all(passed)
 }
 
-/// Whether a run's figures may pass a gate, from what became of its requests: the share that did
-/// not succeed is at most the plan's, nothing was cancelled or unsent, and every contract was met.
-/// A run that offered nothing is not eligible.
+/// What decides whether a run's figures may pass a gate, besides what became of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grounds {
+    /// The run came to its end.
+    pub completed: bool,
+    /// A cache served more than 1 percent of the prompt tokens of a cell that was declared cold or of
+    /// prompts that share no beginning.
+    pub contaminated: bool,
+    /// Every contract that a request carried was met.
+    pub contracts_met: bool,
+}
+
+/// Whether a run's figures may pass a gate: it came to its end, the share of requests that did not
+/// succeed is at most the plan's, nothing was cancelled or unsent, every contract was met, and no
+/// cache served what was to be computed. A run that offered nothing is not eligible.
 #[must_use]
-pub fn performance_eligible(load: &LoadReport, contracts_met: bool) -> bool {
+pub fn performance_eligible(load: &LoadReport, grounds: Grounds) -> bool {
+    let Grounds { completed, contaminated, contracts_met } = grounds;
     let not_succeeded = load.offered.saturating_sub(load.succeeded);
-    load.offered > 0
+    completed
+        && !contaminated
+        && load.offered > 0
         && not_succeeded as f64 / load.offered as f64 <= load.max_failure_ratio
         && load.cancelled == 0
         && load.not_sent == 0
@@ -190,19 +205,21 @@ mod tests {
 
     #[test]
     fn eligibility() {
-        // Offered, succeeded, cancelled, not sent, allowed share, contracts met.
+        let clean = Grounds { completed: true, contaminated: false, contracts_met: true };
+        // Offered, succeeded, cancelled, not sent, allowed share.
         let cases = [
-            (4, 4, 0, 0, 0.0, true, true),
-            (4, 3, 0, 0, 0.0, true, false),
-            (4, 3, 0, 0, 0.25, true, true),
-            (4, 3, 0, 0, 0.24, true, false),
-            (4, 3, 1, 0, 0.25, true, false),
-            (4, 3, 0, 1, 0.25, true, false),
-            (4, 4, 0, 0, 0.0, false, false),
-            (0, 0, 0, 0, 1.0, true, false),
+            (4, 4, 0, 0, 0.0, clean, true),
+            (4, 3, 0, 0, 0.0, clean, false),
+            (4, 3, 0, 0, 0.25, clean, true),
+            (4, 3, 0, 0, 0.24, clean, false),
+            (4, 3, 1, 0, 0.25, clean, false),
+            (4, 3, 0, 1, 0.25, clean, false),
+            (4, 4, 0, 0, 0.0, Grounds { contracts_met: false, ..clean }, false),
+            (4, 4, 0, 0, 0.0, Grounds { contaminated: true, ..clean }, false),
+            (4, 4, 0, 0, 0.0, Grounds { completed: false, ..clean }, false),
+            (0, 0, 0, 0, 1.0, clean, false),
         ];
-        for (offered, succeeded, cancelled, not_sent, max_failure_ratio, contracts, expected) in
-            cases
+        for (offered, succeeded, cancelled, not_sent, max_failure_ratio, grounds, expected) in cases
         {
             let name = |name| Identifier::new(name).unwrap();
             let load = LoadReport {
@@ -220,7 +237,7 @@ mod tests {
                 late_after_ms: None,
                 stages: Vec::new(),
             };
-            assert_eq!(performance_eligible(&load, contracts), expected, "{load:?}");
+            assert_eq!(performance_eligible(&load, grounds), expected, "{load:?} {grounds:?}");
         }
     }
 

@@ -7,6 +7,8 @@
 use statrs::distribution::{Binomial, DiscreteCDF};
 use streamgauge_schema::{Identifier, Interval};
 
+use crate::sorted::Sorted;
+
 /// How sure an interval is.
 const LEVEL: f64 = 0.95;
 /// The most that may lie beyond either bound.
@@ -27,22 +29,28 @@ const TAIL: f64 = 0.025;
 /// ```
 #[must_use]
 pub fn quantile_interval(sorted: &[f64], q: f64) -> Option<Interval> {
-    if sorted.is_empty() {
+    interval_of(sorted, q)
+}
+
+/// The interval of samples, wherever they lie.
+pub(crate) fn interval_of(sorted: &(impl Sorted + ?Sized), q: f64) -> Option<Interval> {
+    let count = sorted.count();
+    if count == 0 {
         return None;
     }
-    let below = Binomial::new(q, sorted.len() as u64).ok()?;
-    let past_lower = first(sorted.len(), |k| below.cdf(k) > TAIL);
-    let upper = first(sorted.len(), |k| below.sf(k) <= TAIL);
+    let below = Binomial::new(q, count as u64).ok()?;
+    let past_lower = first(count, |k| below.cdf(k) > TAIL);
+    let upper = first(count, |k| below.sf(k) <= TAIL);
     // With few samples a bound can lie between the quantile's neighbours. Moving it outwards to
     // the neighbour leaves less beyond it, and the interval holds its value.
-    let rank = (sorted.len() - 1) as f64 * q;
+    let rank = (count - 1) as f64 * q;
     let lower = past_lower.checked_sub(1).map(|place| place.min(rank.floor() as usize));
     let upper = upper.max(rank.ceil() as usize);
     Some(Interval {
         level: LEVEL,
         method: Identifier::new("order_statistics").expect("letters and '_'"),
-        lower: lower.map(|place| sorted[place]),
-        upper: sorted.get(upper).copied(),
+        lower: lower.and_then(|place| sorted.at(place)),
+        upper: sorted.at(upper),
     })
 }
 

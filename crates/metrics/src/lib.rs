@@ -19,8 +19,9 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `quantile`, `interval`, `statistic` | estimators of samples |
-//! | `request`, `inflight` | what one request gives, and how many were under way |
+//! | `quantile`, `interval`, `statistic`, `sorted` | estimators of samples |
+//! | `request`, `kernel_basis`, `inflight` | what one request gives, by which clock, and how many were under way |
+//! | `sent`, `gaps`, `cached`, `measured` | what is kept of the requests of a run, and its windows |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `client_limited` | which of them the client's own delay may have bent |
 //! | `client_error` | the client's stamps beside those of a server that keeps an account |
@@ -28,6 +29,7 @@
 //! | `verify` | the rules that a record's own members must keep |
 //! | `compare`, `gate` | candidate against baseline: matching, deltas, limits and gates |
 
+mod cached;
 mod catalogue;
 mod client_error;
 mod client_limited;
@@ -35,9 +37,11 @@ mod compare;
 mod error;
 #[cfg(test)]
 mod field_reports;
+mod gaps;
 mod gate;
 mod inflight;
 mod interval;
+mod kernel_basis;
 mod measured;
 mod page;
 mod quantile;
@@ -45,27 +49,33 @@ mod record;
 mod request;
 #[cfg(test)]
 mod sample_run;
+mod sent;
+mod sorted;
 mod statistic;
 mod verify;
 
-pub use catalogue::{MetricSpec, Population, catalogue};
+pub use catalogue::{MetricSpec, Population, Presence, catalogue};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use compare::{
     CompareError, Difference, MatchingCondition, Side, UnknownCondition, compare_point,
 };
 pub use error::RecordError;
 pub use gate::{
-    GateOutcome, compared_direction, delta_percent, performance_eligible, performance_gate,
-    strict_turnover_gate, verdict, within_five_percent,
+    GateOutcome, Grounds, compared_direction, delta_percent, performance_eligible,
+    performance_gate, strict_turnover_gate, verdict, within_five_percent,
 };
 pub use inflight::{Span, mean_inflight, peak_inflight, steady_window};
 pub use interval::quantile_interval;
+pub use kernel_basis::to_kernel_basis;
 pub use page::metrics_markdown;
 pub use quantile::{median, quantile, sorted_quantile};
-pub use record::{MAX_CASES_IN_RECORD, RunInput, build_cases, build_record, to_v1};
+pub use record::{
+    CollectedRun, MAX_CASES_IN_RECORD, RunCollector, RunInput, build_cases, build_record, to_v1,
+};
 pub use request::{
-    RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_ms, first_generated_ms,
-    generated_intervals_ms, prompt_tokens, tpot_ms, ttfc_ms, ttft_ms,
+    RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_from_schedule_ms, e2e_ms,
+    first_generated_ms, generated_intervals_ms, prompt_tokens, queue_delay_ms, tpot_ms, ttfc_ms,
+    ttft_from_schedule_ms, ttft_ms,
 };
 pub use statistic::Statistic;
 pub use verify::{Finding, Note, Verification, unproven, verify};

@@ -1,87 +1,204 @@
-//! The measured part of a run: what the schedule held, and the requests that were sent.
+//! The measured part of a run: what the schedule held, the requests that were sent, and the windows
+//! that figures are taken over.
 
-use streamgauge_schema::{Completion, Observation, RequestLine, Stage};
+use streamgauge_schema::{
+    Completion, Goal, Load, LoadShape, Observation, Plan, RequestLine, WindowName,
+};
 
-use crate::inflight::Span;
+use crate::cached::CachedShare;
+use crate::gaps::Gaps;
+use crate::inflight::{Span, steady_window};
+use crate::quantile::median;
+use crate::request::generated_gaps_us;
+use crate::sent::Sent;
 
 /// The measured requests of a run. Warm-up is outside it.
 #[derive(Debug)]
-pub(crate) struct Measured<'a> {
-    /// Requests that the schedule held.
+pub(crate) struct Measured {
+    /// Requests that the schedule held; of a closed loop that time ends, those that were sent.
     pub(crate) offered: u64,
-    /// The lines of those that were sent, by index; at most one for each.
-    pub(crate) sent: Vec<&'a RequestLine>,
+    /// Those that were sent, by index.
+    pub(crate) sent: Vec<Sent>,
+    /// The gaps between their events.
+    pub(crate) gaps: Gaps,
+    /// The extremes of the gaps between events with reasoning or content.
+    pub(crate) extremes: Option<Extremes>,
+    /// Prompt tokens that came from a cache.
+    pub(crate) cached: CachedShare,
+    /// What a request must keep to be good.
+    pub(crate) goals: Vec<Goal>,
+    /// Whether each request has a due time.
+    pub(crate) is_scheduled: bool,
+    /// While the load was at its target; `None` when that was too short.
+    pub(crate) steady: Option<Span>,
 }
 
-impl<'a> Measured<'a> {
-    /// The lines are those of a journal that was checked.
-    pub(crate) fn of(offered: u64, requests: &'a [RequestLine]) -> Self {
-        let measured = requests.iter().filter(|line| line.stage == Stage::Measured);
-        let mut sent: Vec<_> = measured.collect();
-        sent.sort_unstable_by_key(|line| line.index);
-        Self { offered, sent }
+/// Least and greatest of some gaps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extremes {
+    pub(crate) least_us: u64,
+    pub(crate) greatest_us: u64,
+    /// How many gaps there are.
+    pub(crate) gaps: u64,
+    /// Responses that have any.
+    pub(crate) responses: u64,
+}
+
+/// Measured requests as they come in, in any order.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    pub(crate) sent: Vec<Sent>,
+    gaps: Gaps,
+    extremes: Option<Extremes>,
+    cached: CachedShare,
+}
+
+impl Gathered {
+    /// Takes a request whose times are known by the run's time basis.
+    pub(crate) fn push_timed(&mut self, line: &RequestLine) {
+        let gaps = line.observation.as_ref().and_then(Extremes::of);
+        self.extremes = match (self.extremes, gaps) {
+            (Some(known), Some(new)) => Some(known.with(new)),
+            (known, new) => known.or(new),
+        };
+        self.cached.add(line);
+        self.sent.push(Sent::timed(line, &mut self.gaps));
     }
 
-    pub(crate) fn succeeded(&self) -> impl Iterator<Item = &'a RequestLine> {
-        self.sent.iter().copied().filter(|line| line.completion == Completion::Succeeded)
+    /// Takes a request whose times are not.
+    pub(crate) fn push_untimed(&mut self, line: &RequestLine) {
+        self.cached.add(line);
+        self.sent.push(Sent::untimed(line));
     }
 
+    /// All of them, of a run that offered so many.
+    pub(crate) fn close(self, plan: &Plan, offered: u64) -> Measured {
+        let Self { mut sent, gaps, extremes, cached } = self;
+        sent.sort_unstable_by_key(|sent| sent.index);
+        Measured {
+            offered,
+            steady: steady(&plan.load, &sent),
+            sent,
+            gaps,
+            extremes,
+            cached,
+            goals: plan.goals.clone(),
+            is_scheduled: plan.load.shape.is_scheduled(),
+        }
+    }
+}
+
+impl Measured {
     pub(crate) fn count(&self, completion: Completion) -> u64 {
         match completion {
             Completion::NotSent => self.offered - self.sent.len() as u64,
-            other => self.sent.iter().filter(|line| line.completion == other).count() as u64,
+            other => self.sent.iter().filter(|sent| sent.completion == other).count() as u64,
         }
     }
 
     pub(crate) fn spans(&self) -> Vec<Span> {
-        self.sent.iter().map(|line| span(line)).collect()
+        self.sent.iter().map(Sent::span).collect()
     }
 
     /// From the first start to the last end; `None` when nothing was sent, or when that took no
     /// time, of which there are no rates.
     pub(crate) fn batch(&self) -> Option<Span> {
-        let whole = self.spans().into_iter().reduce(|whole, span| Span {
+        let whole = self.sent.iter().map(Sent::span).reduce(|whole, span| Span {
             from_us: whole.from_us.min(span.from_us),
             to_us: whole.to_us.max(span.to_us),
         });
         whole.filter(|whole| whole.length_us() > 0)
     }
+}
 
-    /// The length of [`Self::batch`] in seconds: what every rate of the run is divided by.
-    pub(crate) fn batch_seconds(&self) -> Option<f64> {
-        self.batch().map(|batch| batch.length_us() as f64 / 1e6)
+/// A part of a run that figures are taken over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) run: &'a Measured,
+    pub(crate) window: WindowName,
+    span: Option<Span>,
+}
+
+impl<'a> Part<'a> {
+    /// All of it, from the first start to the last end.
+    pub(crate) fn whole(run: &'a Measured) -> Self {
+        Self { run, window: WindowName::Whole, span: run.batch() }
+    }
+
+    /// Its steady window, where there is one.
+    pub(crate) fn steady(run: &'a Measured) -> Option<Self> {
+        run.steady.map(|span| Self { run, window: WindowName::Steady, span: Some(span) })
+    }
+
+    /// The requests that were sent in it: those that began, or were due, before its end and not
+    /// before its beginning.
+    pub(crate) fn sent(self) -> impl Iterator<Item = &'a Sent> {
+        let window = self.span.filter(|_| self.window == WindowName::Steady);
+        let within = move |sent: &&Sent| {
+            let at_us = sent.scheduled_us().unwrap_or(sent.started_us);
+            window.is_none_or(|window| (window.from_us..window.to_us).contains(&at_us))
+        };
+        self.run.sent.iter().filter(within)
+    }
+
+    /// Its length: what rates are divided by.
+    pub(crate) fn seconds(self) -> Option<f64> {
+        self.span.map(|span| span.length_us() as f64 / 1e6)
     }
 }
 
-/// When a request was under way.
-pub(crate) fn span(line: &RequestLine) -> Span {
-    Span { from_us: line.started_us, to_us: line.started_us.saturating_add(line.elapsed_us) }
+/// While the load was at its target. One that changes by plan is at none.
+fn steady(load: &Load, sent: &[Sent]) -> Option<Span> {
+    let succeeded = sent.iter().filter(|sent| sent.is_timed && sent.succeeded());
+    let latencies_us: Vec<f64> = succeeded.map(|sent| sent.elapsed_us as f64).collect();
+    let median_us = median(&latencies_us)?;
+    let window = match &load.shape {
+        LoadShape::ClosedLoop { concurrency } => {
+            let spans: Vec<Span> = sent.iter().map(Sent::span).collect();
+            steady_window(&spans, *concurrency, median_us)
+        }
+        LoadShape::OpenLoop { stages, .. } => match stages.as_slice() {
+            [only] if only.from_per_s == only.to_per_s => steady_arrivals(sent, median_us),
+            _ => None,
+        },
+        LoadShape::Trace { .. } => steady_arrivals(sent, median_us),
+        LoadShape::ClosedStages { .. } => None,
+    };
+    window.filter(|window| window.length_us() > 0)
 }
 
-/// Whether there was any output, streamed or in one body.
-pub(crate) fn has_output(seen: &Observation) -> bool {
-    seen.output_events > 0 || seen.whole_body_output
+/// From the first due time and the median latency, but not before the first start, to the last due
+/// time; `None` when that is shorter than five times the median latency.
+fn steady_arrivals(sent: &[Sent], median_us: f64) -> Option<Span> {
+    let due = || sent.iter().filter_map(Sent::scheduled_us);
+    let started_us = sent.iter().map(|sent| sent.started_us).min()?;
+    let from_us = due().min()?.saturating_add(median_us as u64).max(started_us);
+    let window = Span { from_us, to_us: due().max()? };
+    (window.length_us() as f64 >= 5.0 * median_us).then_some(window)
 }
 
-/// What a request adds to the tokens of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutputTokens {
-    /// It produced no output: nothing.
-    None,
-    /// So many, by the server's own count.
-    Counted(u64),
-    /// It produced output that no unambiguous count belongs to.
-    Unknown,
-}
+impl Extremes {
+    /// Those of one response, from its single gaps or, where these were not kept, from what was.
+    fn of(seen: &Observation) -> Option<Self> {
+        if let Some(kept) = seen.chunk_intervals {
+            let (least_us, greatest_us) = (kept.min_us, kept.max_us);
+            return Some(Self { least_us, greatest_us, gaps: kept.count, responses: 1 });
+        }
+        let each = generated_gaps_us(seen).map(|us| Self {
+            least_us: us,
+            greatest_us: us,
+            gaps: 1,
+            responses: 1,
+        });
+        each.reduce(|all, one| Self { responses: 1, ..all.with(one) })
+    }
 
-impl OutputTokens {
-    pub(crate) fn of(line: &RequestLine) -> Self {
-        let Some(seen) = line.observation.as_ref().filter(|seen| has_output(seen)) else {
-            return Self::None;
-        };
-        let usage = seen.usage.filter(|_| !seen.usage_ambiguous);
-        // Output has tokens: a count of 0 was never taken.
-        let counted = usage.and_then(|usage| usage.completion_tokens).filter(|tokens| *tokens > 0);
-        counted.map_or(Self::Unknown, Self::Counted)
+    fn with(self, other: Self) -> Self {
+        Self {
+            least_us: self.least_us.min(other.least_us),
+            greatest_us: self.greatest_us.max(other.greatest_us),
+            gaps: self.gaps.saturating_add(other.gaps),
+            responses: self.responses + other.responses,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! METRICS.md, written from the catalogue.
 
-use streamgauge_schema::{Direction, Unit};
+use streamgauge_schema::{Direction, Unit, WindowName};
 
-use crate::catalogue::{FAMILIES, Family, MetricSpec};
+use crate::catalogue::{FAMILIES, Family, MetricSpec, Presence};
 use crate::statistic::Statistic;
 
 /// The rules that all metrics share.
@@ -22,6 +22,13 @@ fn section(family: &Family) -> String {
     let (direction, unit) = (better(family.direction), unit_name(family.unit));
     let tokens = family.token_source.map_or("none needed", |_| "the server's own usage");
     let mut rows = definitions(family);
+    let steady = ids(&family.specs(WindowName::Steady));
+    if !steady.is_empty() {
+        rows.push((steady, "The same over the steady window.".to_owned()));
+    }
+    if let Some(records) = presence(family.presence) {
+        rows.push(("Stands in".to_owned(), records.to_owned()));
+    }
     rows.extend([
         ("Formula".to_owned(), family.formula.to_owned()),
         ("Unit".to_owned(), format!("{unit}; {direction}")),
@@ -31,25 +38,40 @@ fn section(family: &Family) -> String {
         ("Example".to_owned(), family.example.to_owned()),
     ]);
     let rows: String = rows.iter().map(|(name, text)| format!("| {name} | {text} |\n")).collect();
-    let old = family.specs().iter().any(|spec| spec.in_version_1);
+    let old = family.specs(WindowName::Whole).iter().any(|spec| spec.in_version_1);
     let version = if old { " (record 1)" } else { "" };
     format!("### {}{version}\n\n| | |\n| --- | --- |\n{rows}", family.name)
 }
 
 /// One row for each metric with words of its own; the statistics of one quantity share a row.
 fn definitions(family: &Family) -> Vec<(String, String)> {
+    let specs = family.specs(WindowName::Whole).into_iter();
     let (shared, own): (Vec<MetricSpec>, Vec<MetricSpec>) =
-        family.specs().into_iter().partition(|spec| spec.statistic.is_some() && !spec.in_version_1);
-    let name = |spec: &MetricSpec| format!("`{}`", spec.id);
+        specs.partition(|spec| spec.statistic.is_some() && !spec.in_version_1);
     let mut rows: Vec<(String, String)> =
         own.iter().map(|spec| (name(spec), spec.definition.to_string())).collect();
     if !shared.is_empty() {
-        let ids: Vec<String> = shared.iter().map(name).collect();
         let statistics = shared.iter().filter_map(|spec| spec.statistic).map(Statistic::phrase);
         let statistics: Vec<&str> = statistics.collect();
-        rows.push((ids.join(" "), format!("{} of {}", statistics.join(", "), family.meaning)));
+        rows.push((ids(&shared), format!("{} of {}", statistics.join(", "), family.meaning)));
     }
     rows
+}
+
+fn ids(specs: &[MetricSpec]) -> String {
+    specs.iter().map(name).collect::<Vec<_>>().join(" ")
+}
+
+fn name(spec: &MetricSpec) -> String {
+    format!("`{}`", spec.id)
+}
+
+fn presence(presence: Presence) -> Option<&'static str> {
+    match presence {
+        Presence::Always => None,
+        Presence::Goals => Some("records of runs with goals"),
+        Presence::Schedule => Some("records of runs with due times: open loops and traces"),
+    }
 }
 
 fn better(direction: Direction) -> &'static str {

@@ -4,6 +4,8 @@
 //! rank `(n − 1)·q` (Hyndman–Fan type 7), and at `q = 0.5` it is the median function itself.
 //! Samples are ordered by `total_cmp`, so their order of arrival never matters.
 
+use crate::sorted::Sorted;
+
 /// The median of samples in any order; `None` when there are none.
 ///
 /// ```
@@ -41,9 +43,14 @@ pub fn quantile(samples: &[f64], q: f64) -> Option<f64> {
 /// The `q`-quantile of samples that are already sorted by `total_cmp`; `None` as in [`quantile`].
 #[must_use]
 pub fn sorted_quantile(sorted: &[f64], q: f64) -> Option<f64> {
-    let rank = Rank::of(sorted.len(), q)?;
-    let lo = sorted[rank.below];
-    let hi = sorted.get(rank.below + 1).copied().unwrap_or(lo);
+    quantile_of(sorted, q)
+}
+
+/// The `q`-quantile of samples, wherever they lie.
+pub(crate) fn quantile_of(sorted: &(impl Sorted + ?Sized), q: f64) -> Option<f64> {
+    let rank = Rank::of(sorted.count(), q)?;
+    let lo = sorted.at(rank.below)?;
+    let hi = sorted.at(rank.below + 1).unwrap_or(lo);
     Some(rank.between(lo, hi))
 }
 

@@ -4,27 +4,33 @@
 //! any machine; nothing is asked of a clock, and the order of the journal's lines does not matter.
 
 mod cases;
+mod collect;
 mod conditions;
 mod instrument;
 mod journal;
 mod limitations;
+mod line;
 mod load;
+mod responses;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
-    Boundary, Case, Completion, Counts, Digest, Evidence, Identifier, JournalHeader,
+    Boundary, Case, Completion, Counts, Digest, EndReason, Evidence, Identifier, JournalHeader,
     JournalTrailer, Phase, Plan, PublicText, RequestLine, Role, RunRecordV1, RunRecordV2,
     RunStatus, Timestamp,
 };
 
 use crate::catalogue::{catalogue, metrics_of};
 use crate::error::RecordError;
-use crate::measured::{Measured, span};
+use crate::measured::Measured;
 
-pub(crate) use conditions::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL};
+pub use collect::{CollectedRun, RunCollector};
+pub(crate) use conditions::{
+    EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL,
+};
 
 /// Most cases that a record holds itself; those of longer runs stand in a file beside it.
 pub const MAX_CASES_IN_RECORD: u64 = 10_000;
@@ -49,26 +55,45 @@ pub struct RunInput<'a> {
 /// Makes the version 2 record of a run that nothing graded.
 ///
 /// Figures are taken over the measured requests; warm-up is counted only. Above 10,000 requests the
-/// record holds no cases: [`build_cases`] gives those of the file that stands beside it.
+/// record holds no cases: [`build_cases`] gives those of the file that stands beside it. A journal
+/// too long to be held in memory goes line by line through a [`RunCollector`].
 ///
 /// # Errors
-/// When the plan holds too many requests, when plan and journal do not belong together, when the
-/// journal contradicts itself, or when a text of the plan may not be published.
+/// When the plan contradicts itself or holds too many requests, when plan and journal do not belong
+/// together, when the journal contradicts itself, or when a text of the plan may not be published.
 pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
-    let plan = input.plan;
-    journal::check(input)?;
-    let run = Measured::of(plan.load.requests, input.requests);
-    let metrics = metrics_of(&run)?;
-    let instrument = instrument::report(plan, &run, &metrics)?;
-    let load = load::report(plan, input.requests, &run);
-    let cases =
-        if run.offered <= MAX_CASES_IN_RECORD { Some(cases::of(plan, &run)?) } else { None };
+    collected(input)?.into_record(input.evidence.clone())
+}
+
+/// The cases of a run, one for each declared request: the content of `cases.jsonl` where there are
+/// more than a record holds.
+///
+/// # Errors
+/// As [`build_record`].
+pub fn build_cases(input: &RunInput<'_>) -> Result<Vec<Case>, RecordError> {
+    Ok(collected(input)?.cases().collect())
+}
+
+fn collected<'a>(input: &RunInput<'a>) -> Result<CollectedRun<'a>, RecordError> {
+    let mut run = RunCollector::new(input.plan, input.header)?;
+    input.requests.iter().try_for_each(|line| run.add(line))?;
+    run.close(input.trailer)
+}
+
+fn record_of(run: CollectedRun<'_>, evidence: Vec<Evidence>) -> Result<RunRecordV2, RecordError> {
+    let plan = run.plan;
+    let measured = &run.measured;
+    let metrics = metrics_of(measured)?;
+    let status = status(&run);
+    let load = load::report(&run, status);
+    let conditions = conditions::of(&run)?;
+    let instrument = instrument::report(&run, &metrics)?;
     let mut record = RunRecordV2 {
         schema_version: 2,
         run_id: plan.name.clone(),
-        status: status(input, load.not_sent + load.cancelled),
-        started_at: input.header.started_at,
-        completed_at: completed_at(input),
+        status,
+        started_at: run.header.started_at,
+        completed_at: completed_at(&run),
         phase: Phase::Performance,
         role: Role::Serving,
         boundary: Boundary::RoleCompletion,
@@ -78,29 +103,19 @@ pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
         suite_sha256: plan.workload.suite_sha256,
         evaluator_sha256: None,
         comparison_key: None,
-        conditions: conditions::of(plan, &run)?,
-        limitations: limitations::of(input, &run, &load, &instrument)?,
-        performance: load::serving_cell(plan, &run, input.trailer.is_some()),
-        counts: counts(&run),
-        cases,
+        conditions,
+        limitations: limitations::of(&run, &load, &instrument)?,
+        performance: load::serving_cell(&run),
+        counts: counts(measured),
+        cases: (measured.offered <= MAX_CASES_IN_RECORD).then(|| run.cases().collect()),
         metrics,
-        evidence: input.evidence.clone(),
+        evidence,
         instrument,
-        windows: load::windows(plan, &run),
+        windows: load::windows(measured),
         load,
     };
     record.run_id = run_id(&plan.name, record.digest(&plan.name)?)?;
     Ok(record)
-}
-
-/// The cases of a run, one for each declared request: the content of `cases.jsonl` where there are
-/// more than a record holds.
-///
-/// # Errors
-/// As [`build_record`].
-pub fn build_cases(input: &RunInput<'_>) -> Result<Vec<Case>, RecordError> {
-    journal::check(input)?;
-    cases::of(input.plan, &Measured::of(input.plan.load.requests, input.requests))
 }
 
 /// The version 1 form of a record: its seven metrics, and a run id of its own.
@@ -144,22 +159,26 @@ pub fn to_v1(record: &RunRecordV2) -> Result<RunRecordV1, RecordError> {
     Ok(old)
 }
 
-/// A run without a trailer was cut off, and what it did not finish was not run.
-fn status(input: &RunInput<'_>, not_run: u64) -> RunStatus {
-    if input.trailer.is_some() && not_run == 0 { RunStatus::Completed } else { RunStatus::Aborted }
+/// A run that was stopped or cut off is not completed, nor is one whose time was over before every
+/// declared request had an outcome.
+fn status(run: &CollectedRun<'_>) -> RunStatus {
+    let has_finished =
+        run.trailer.as_ref().is_some_and(|trailer| trailer.reason == EndReason::Finished);
+    let count = |completion| run.measured.count(completion);
+    let not_run = count(Completion::Cancelled) + count(Completion::NotSent);
+    if has_finished && not_run == 0 { RunStatus::Completed } else { RunStatus::Aborted }
 }
 
 /// The trailer's time, but never before the last end by the monotonic clock: the wall clock may
 /// have been set back during the run.
-fn completed_at(input: &RunInput<'_>) -> Timestamp {
-    let last_us = input.requests.iter().map(|line| span(line).to_us).max().unwrap_or(0);
-    let last_us = i64::try_from(last_us).unwrap_or(i64::MAX);
-    let last = input.header.started_at.unix_micros().saturating_add(last_us);
+fn completed_at(run: &CollectedRun<'_>) -> Timestamp {
+    let last_us = i64::try_from(run.last_us).unwrap_or(i64::MAX);
+    let last = run.header.started_at.unix_micros().saturating_add(last_us);
     let last = Timestamp::from_unix_micros(last);
-    input.trailer.map_or(last, |trailer| trailer.completed_at.max(last))
+    run.trailer.as_ref().map_or(last, |trailer| trailer.completed_at.max(last))
 }
 
-fn counts(run: &Measured<'_>) -> Counts {
+fn counts(run: &Measured) -> Counts {
     let mut outcomes = BTreeMap::new();
     for completion in Completion::ALL {
         let count = run.count(*completion);

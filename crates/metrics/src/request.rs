@@ -51,7 +51,7 @@ pub fn first_generated_ms(line: &RequestLine) -> Option<f64> {
 /// shows that the channel holds more than the final answer.
 #[must_use]
 pub fn ttfc_ms(line: &RequestLine) -> Option<f64> {
-    stamp(line, |seen| seen.first_content_us.filter(|_| !seen.think_tag_in_content))
+    stamp(line, final_content_us)
 }
 
 /// Full duration of the request (E2E), in milliseconds, whatever became of it.
@@ -66,8 +66,7 @@ pub fn e2e_ms(line: &RequestLine) -> f64 {
 /// # Errors
 /// The reason why the request has none.
 pub fn tpot_ms(line: &RequestLine) -> Result<f64, RateAbsence> {
-    let decode = Decode::of(line)?;
-    Ok(millis(decode.last_us - decode.first_us) / decode.later_tokens as f64)
+    Decode::of(line).map(|decode| decode.tpot_ms())
 }
 
 /// Tokens a second after the first output:
@@ -76,10 +75,32 @@ pub fn tpot_ms(line: &RequestLine) -> Result<f64, RateAbsence> {
 /// # Errors
 /// The reason why the request has none.
 pub fn decode_rate_tok_per_s(line: &RequestLine) -> Result<f64, RateAbsence> {
-    let decode = Decode::of(line)?;
-    let us = line.elapsed_us.checked_sub(decode.first_us).filter(|us| *us > 0);
-    let us = us.ok_or(RateAbsence::SingleInstant)?;
-    Ok(decode.later_tokens as f64 / (us as f64 / 1e6))
+    Decode::of(line)?.tok_per_s(line.elapsed_us).ok_or(RateAbsence::SingleInstant)
+}
+
+/// How long after its due time the request started, in milliseconds; `None` where no schedule said
+/// when it was due.
+///
+/// With it, each latency has a second reading: what whoever came at the due time would have seen is
+/// the delay and the latency from the start together. See [`ttft_from_schedule_ms`].
+#[must_use]
+pub fn queue_delay_ms(line: &RequestLine) -> Option<f64> {
+    delay_us(line).map(millis)
+}
+
+/// Time from the due time to the first output on any channel, in milliseconds; `None` where no
+/// schedule said when the request was due.
+#[must_use]
+pub fn ttft_from_schedule_ms(line: &RequestLine) -> Option<f64> {
+    let delay_us = delay_us(line)?;
+    stamp(line, |seen| seen.first_output_us.map(|us| us.saturating_add(delay_us)))
+}
+
+/// Time from the due time to the end of the request, in milliseconds, whatever became of it; `None`
+/// where no schedule said when the request was due.
+#[must_use]
+pub fn e2e_from_schedule_ms(line: &RequestLine) -> Option<f64> {
+    delay_us(line).map(|us| millis(line.elapsed_us.saturating_add(us)))
 }
 
 /// Tokens of the prompt by the server's count; `None` when it gave none, or several that differ.
@@ -98,6 +119,10 @@ pub fn chunk_intervals_ms(seen: &Observation) -> impl Iterator<Item = f64> {
 /// Gaps between consecutive events with reasoning or content, in milliseconds. Events that held
 /// only a refusal or tool-call arguments are passed over.
 pub fn generated_intervals_ms(seen: &Observation) -> impl Iterator<Item = f64> {
+    generated_gaps_us(seen).map(millis)
+}
+
+pub(crate) fn generated_gaps_us(seen: &Observation) -> impl Iterator<Item = u64> {
     let mut skipped = seen.not_generated.iter().map(|place| *place as usize).peekable();
     let mut since_last = None;
     seen.arrivals_us.iter().enumerate().filter_map(move |(place, us)| {
@@ -107,20 +132,41 @@ pub fn generated_intervals_ms(seen: &Observation) -> impl Iterator<Item = f64> {
             return None;
         }
         since_last = Some(0);
-        gap.map(millis)
+        gap
     })
 }
 
+/// When the first content came, where nothing shows that it holds more than the final answer.
+pub(crate) fn final_content_us(seen: &Observation) -> Option<u64> {
+    seen.first_content_us.filter(|_| !seen.think_tag_in_content)
+}
+
+fn delay_us(line: &RequestLine) -> Option<u64> {
+    Some(line.started_us.saturating_sub(line.scheduled_us?))
+}
+
 /// What TPOT and decode rate have in common.
-struct Decode {
-    first_us: u64,
-    last_us: u64,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decode {
+    pub(crate) first_us: u64,
+    /// Above `first_us`.
+    pub(crate) last_us: u64,
     /// Completion tokens but for the first.
-    later_tokens: u64,
+    pub(crate) later_tokens: u64,
 }
 
 impl Decode {
-    fn of(line: &RequestLine) -> Result<Self, RateAbsence> {
+    pub(crate) fn tpot_ms(self) -> f64 {
+        millis(self.last_us - self.first_us) / self.later_tokens as f64
+    }
+
+    /// `None` when the request ended in the instant of its first output.
+    pub(crate) fn tok_per_s(self, elapsed_us: u64) -> Option<f64> {
+        let us = elapsed_us.checked_sub(self.first_us).filter(|us| *us > 0)?;
+        Some(self.later_tokens as f64 / (us as f64 / 1e6))
+    }
+
+    pub(crate) fn of(line: &RequestLine) -> Result<Self, RateAbsence> {
         let seen = line.observation.as_ref().filter(|_| line.completion == Completion::Succeeded);
         let seen = seen.ok_or(RateAbsence::NotSucceeded)?;
         if seen.usage_ambiguous {
@@ -154,7 +200,7 @@ fn stamp(line: &RequestLine, of: impl Fn(&Observation) -> Option<u64>) -> Option
     line.observation.as_ref().and_then(of).map(millis)
 }
 
-fn millis(us: u64) -> f64 {
+pub(crate) fn millis(us: u64) -> f64 {
     Millis::from_micros(us).value()
 }
 

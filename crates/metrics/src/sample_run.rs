@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
-    BodyKind, CacheState, Completion, CountScope, CountSource, Deployment, Dialect, Digest, Ending,
-    EvidenceMode, Failure, FailureClass, Identifier, Instrumentation, JournalHeader, KernelStamps,
-    LengthBasis, Limits, Load, LoadShape, Observation, Plan, PromptSource, PublicText, RequestLine,
-    RequestSettings, Stage, Target, TimeBasis, Timestamp, TokenAccounting, Usage, UsageSources,
-    Workload,
+    Arrivals, BodyKind, CacheState, Completion, CountScope, CountSource, Deployment, Dialect,
+    Digest, Ending, EvidenceMode, Failure, FailureClass, Identifier, Instrumentation,
+    JournalHeader, KernelStamps, LengthBasis, Limits, Load, LoadShape, Observation, Plan,
+    PromptSource, PublicText, RateStage, RequestLine, RequestSettings, Stage, Target, TimeBasis,
+    Timestamp, TokenAccounting, Usage, UsageSources, Workload,
 };
+
+use crate::measured::{Gathered, Measured};
 
 /// A request of the closed loop that succeeded, with output events at `outputs_ms`.
 pub(crate) fn succeeded(
@@ -200,6 +202,31 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
         token_accounting: TokenAccounting::Unknown,
         conditions: Vec::new(),
     }
+}
+
+/// A plan of so many requests at constant distances, `max_concurrency` of them under way at most.
+pub(crate) fn open_loop(requests: u64, per_s: f64, max_concurrency: Option<u64>) -> Plan {
+    let mut plan = plan(requests, 1);
+    let stage = RateStage { from_per_s: per_s, to_per_s: per_s, duration_ms: None, requests };
+    plan.load.shape = LoadShape::OpenLoop {
+        arrivals: Arrivals::Constant {},
+        max_concurrency,
+        stages: vec![stage],
+    };
+    plan
+}
+
+/// The request, due so early and held back so long by the limit of requests under way.
+pub(crate) fn due(line: RequestLine, scheduled_ms: u64, queued_ms: Option<u64>) -> RequestLine {
+    let (scheduled_us, queued_us) = (Some(scheduled_ms * 1000), queued_ms.map(|ms| ms * 1000));
+    RequestLine { scheduled_us, queued_us, ..line }
+}
+
+/// The measured part of a run whose lines are not held to anything.
+pub(crate) fn measured(plan: &Plan, lines: &[RequestLine]) -> Measured {
+    let mut gathered = Gathered::default();
+    lines.iter().for_each(|line| gathered.push_timed(line));
+    gathered.close(plan, plan.load.requests)
 }
 
 /// The journal header of a run of `plan`.

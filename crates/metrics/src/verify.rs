@@ -12,6 +12,8 @@ mod instrument;
 mod leaves;
 mod load;
 mod notes;
+mod parts;
+mod schedule;
 mod serving;
 #[cfg(test)]
 mod tests;
@@ -73,8 +75,9 @@ impl Verification {
 /// cases; outcomes against each other; the completion metrics from the cases' durations;
 /// throughputs against the batch duration, and that against the times and windows; samples against
 /// declared requests and populations; the order of quantiles, intervals, windows and spreads; the
-/// load's sum, and eligibility from it; the metrics that the client may have bent. *Comparisons*: every delta, flag and gate; turnover runs
-/// and their failures.
+/// load's sum and that of its stages, and eligibility from them; goodput from the requests that
+/// ended; latencies from the schedule against those from the start; the metrics that the client may
+/// have bent. *Comparisons*: every delta, flag and gate; turnover runs and their failures.
 ///
 /// ```
 /// use streamgauge_metrics::verify;
@@ -108,6 +111,8 @@ fn check_record(record: &RunRecord, rules: &mut Rules) {
     figures::check(record, rules);
     if let RunRecord::V2(record) = record {
         load::check(record, rules);
+        schedule::check(record, rules);
+        parts::check(record, rules);
         instrument::check(record, rules);
     }
 }

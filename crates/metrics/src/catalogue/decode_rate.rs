@@ -3,8 +3,8 @@
 use streamgauge_schema::{Direction, TokenSource, Unit};
 
 use super::tpot::NO_RATE;
-use super::{Entry, Family, Population, Source};
-use crate::request::decode_rate_tok_per_s;
+use super::{Entry, Family, Population, Presence, Source};
+use crate::sent::Sent;
 use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 pub(crate) const DECODE_RATE: Family = Family {
@@ -12,6 +12,7 @@ pub(crate) const DECODE_RATE: Family = Family {
     unit: Unit::TokensPerSecond,
     direction: Direction::HigherIsBetter,
     population: Population::Succeeded,
+    presence: Presence::Always,
     token_source: Some(TokenSource::ServerUsage),
     meaning: "(completion tokens - 1) / (end - first output), one value a request, tokens as the \
               server counts them; prefill is outside. Succeeded requests with usable usage.",
@@ -21,12 +22,16 @@ pub(crate) const DECODE_RATE: Family = Family {
               the whole request it would be 84.0, which is no decode rate. More is better, so the \
               slow tail is below p50; p95 and p99 are the fast one.",
     source: Source::Requests {
-        values: |line, out| out.extend(decode_rate_tok_per_s(line)),
+        value: Sent::decode_rate_tok_per_s,
         metrics: &[
-            Entry::new("decode_rate_p50_tok_per_s", P50),
-            Entry::new("decode_rate_p95_tok_per_s", P95),
-            Entry::new("decode_rate_p99_tok_per_s", P99),
-            Entry::new("decode_rate_mean_tok_per_s", Mean),
+            Entry::new("decode_rate_p50_tok_per_s", P50)
+                .and_steady("decode_rate_steady_p50_tok_per_s"),
+            Entry::new("decode_rate_p95_tok_per_s", P95)
+                .and_steady("decode_rate_steady_p95_tok_per_s"),
+            Entry::new("decode_rate_p99_tok_per_s", P99)
+                .and_steady("decode_rate_steady_p99_tok_per_s"),
+            Entry::new("decode_rate_mean_tok_per_s", Mean)
+                .and_steady("decode_rate_steady_mean_tok_per_s"),
         ],
     },
 };

@@ -2,8 +2,8 @@
 
 use streamgauge_schema::{Direction, Unit};
 
-use super::{Entry, Family, Population, Source};
-use crate::request::e2e_ms;
+use super::{Entry, Family, Population, Presence, Source};
+use crate::sent::Sent;
 use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 pub(crate) const COMPLETION: Family = Family {
@@ -11,6 +11,7 @@ pub(crate) const COMPLETION: Family = Family {
     unit: Unit::Milliseconds,
     direction: Direction::LowerIsBetter,
     population: Population::EveryResponse,
+    presence: Presence::Always,
     token_source: None,
     meaning: "the full duration of a request, failures included",
     formula: "elapsed_us / 1000",
@@ -18,7 +19,7 @@ pub(crate) const COMPLETION: Family = Family {
     example: "Durations of 3,801.035 and 4,387.226 ms: median 4,094.1305. A refused connection of \
               3 ms is in it; see E2E for succeeded requests alone.",
     source: Source::Requests {
-        values: |line, out| out.push(e2e_ms(line)),
+        value: Sent::e2e_ms,
         metrics: &[
             Entry::new("completion_median_ms", P50).in_version_1(
                 "Full request duration, including reasoning; includes failures with recorded \
@@ -37,6 +38,7 @@ pub(crate) const E2E: Family = Family {
     unit: Unit::Milliseconds,
     direction: Direction::LowerIsBetter,
     population: Population::Succeeded,
+    presence: Presence::Always,
     token_source: None,
     meaning: "the time from the request's start to its end mark, or to the end of the body where \
               there is none. Succeeded requests.",
@@ -44,12 +46,41 @@ pub(crate) const E2E: Family = Family {
     absent_when: "Never, for a request that succeeded.",
     example: "End mark at 1,000 ms, socket open for another 30 s: 1,000.",
     source: Source::Requests {
-        values: |line, out| out.push(e2e_ms(line)),
+        value: Sent::e2e_ms,
         metrics: &[
-            Entry::new("e2e_p50_ms", P50),
-            Entry::new("e2e_p95_ms", P95),
-            Entry::new("e2e_p99_ms", P99),
-            Entry::new("e2e_mean_ms", Mean),
+            Entry::new("e2e_p50_ms", P50).and_steady("e2e_steady_p50_ms"),
+            Entry::new("e2e_p95_ms", P95).and_steady("e2e_steady_p95_ms"),
+            Entry::new("e2e_p99_ms", P99).and_steady("e2e_steady_p99_ms"),
+            Entry::new("e2e_mean_ms", Mean).and_steady("e2e_steady_mean_ms"),
+        ],
+    },
+};
+
+pub(crate) const E2E_FROM_SCHEDULE: Family = Family {
+    name: "E2E from the schedule",
+    unit: Unit::Milliseconds,
+    direction: Direction::LowerIsBetter,
+    population: Population::Succeeded,
+    presence: Presence::Schedule,
+    token_source: None,
+    meaning: "the time from a request's due time to its end, what it had to wait before it started \
+              included. Succeeded requests.",
+    formula: "(started_us − scheduled_us + elapsed_us) / 1000",
+    absent_when: "Never, for a request that succeeded. The metric stands only in records of loads with due \
+                  times.",
+    example: "One request at a time, 150 ms each, due every 100 ms: 150, 200, 250, 300, 350, while E2E \
+              stays at 150.",
+    source: Source::Requests {
+        value: Sent::e2e_from_schedule_ms,
+        metrics: &[
+            Entry::new("e2e_from_schedule_p50_ms", P50)
+                .and_steady("e2e_from_schedule_steady_p50_ms"),
+            Entry::new("e2e_from_schedule_p95_ms", P95)
+                .and_steady("e2e_from_schedule_steady_p95_ms"),
+            Entry::new("e2e_from_schedule_p99_ms", P99)
+                .and_steady("e2e_from_schedule_steady_p99_ms"),
+            Entry::new("e2e_from_schedule_mean_ms", Mean)
+                .and_steady("e2e_from_schedule_steady_mean_ms"),
         ],
     },
 };

@@ -2,8 +2,7 @@
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 
-use super::{Entry, Family, Population, Source};
-use crate::request::prompt_tokens;
+use super::{Entry, Family, Population, Presence, Source};
 use crate::statistic::Statistic::P50;
 
 pub(crate) const PROMPT_TOKENS: Family = Family {
@@ -11,6 +10,7 @@ pub(crate) const PROMPT_TOKENS: Family = Family {
     unit: Unit::Tokens,
     direction: Direction::Neutral,
     population: Population::Succeeded,
+    presence: Presence::Always,
     token_source: Some(TokenSource::ServerUsage),
     meaning: "the prompt tokens of a request, as the server counts them, those from its cache \
               included. Succeeded requests with usable usage.",
@@ -19,7 +19,7 @@ pub(crate) const PROMPT_TOKENS: Family = Family {
                   different usage.",
     example: "512 tokens asked for, 530 counted by the server because its template adds some: 530.",
     source: Source::Requests {
-        values: |line, out| out.extend(prompt_tokens(line).map(|tokens| tokens as f64)),
+        value: |sent| sent.prompt_tokens().map(|tokens| tokens as f64),
         metrics: &[Entry::new("prompt_tokens_p50_tok", P50)],
     },
 };

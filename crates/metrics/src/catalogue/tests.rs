@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use streamgauge_schema::{Document, RunRecord};
+use streamgauge_schema::{Document, RequestLine, RunRecord};
 
 use super::*;
-use crate::sample_run::{refused, succeeded};
+use crate::sample_run::{measured, plan, refused, succeeded};
 
 const GOLDEN: &[u8] = include_bytes!("../../tests/records/serving-performance-v1.json");
 
 fn metric(id: &str, offered: u64, lines: &[RequestLine]) -> Metric {
-    let run = Measured::of(offered, lines);
-    let metrics = metrics_of(&run).unwrap();
+    let metrics = metrics_of(&measured(&plan(offered, 2), lines)).unwrap();
     metrics.into_iter().find(|metric| metric.id.as_str() == id).unwrap()
 }
 
@@ -22,6 +21,7 @@ fn ids_are_unique_and_follow_the_convention() {
     for spec in catalogue().iter().filter(|spec| !spec.in_version_1) {
         let suffix = match spec.unit {
             Unit::Milliseconds => "_ms",
+            Unit::Ratio => "_ratio",
             Unit::Tokens => "_tok",
             _ => "_per_s",
         };
@@ -144,12 +144,12 @@ fn tokens_come_back_from_throughput_and_duration() {
     for tokens in (1..2_000_000).step_by(9_973) {
         for elapsed_ms in [1, 3, 37_153, 86_399_999] {
             let lines = [succeeded(0, 17, &[elapsed_ms], tokens)];
-            let run = Measured::of(1, &lines);
-            let seconds = run.batch_seconds().unwrap();
+            let run = measured(&plan(1, 1), &lines);
+            let seconds = Part::whole(&run).seconds().unwrap();
             let Source::Run { figure, .. } = throughput::COMPLETION_THROUGHPUT.source else {
                 panic!("one figure for the run");
             };
-            let rate = figure(&run).value.unwrap();
+            let rate = figure(Part::whole(&run)).value.unwrap();
             assert_eq!((rate * seconds).round() / seconds, rate);
             assert_eq!((rate * seconds).round(), tokens as f64);
         }

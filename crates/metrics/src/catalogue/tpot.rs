@@ -2,8 +2,8 @@
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 
-use super::{Entry, Family, Population, Source};
-use crate::request::tpot_ms;
+use super::{Entry, Family, Population, Presence, Source};
+use crate::sent::Sent;
 use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 /// When a request has neither TPOT nor decode rate.
@@ -17,6 +17,7 @@ pub(crate) const TPOT: Family = Family {
     unit: Unit::Milliseconds,
     direction: Direction::LowerIsBetter,
     population: Population::Succeeded,
+    presence: Presence::Always,
     token_source: Some(TokenSource::ServerUsage),
     meaning: "(last output - first output) / (completion tokens - 1), one value a request, tokens \
               as the server counts them. Succeeded requests with usable usage.",
@@ -25,12 +26,12 @@ pub(crate) const TPOT: Family = Family {
     example: "512 tokens allowed, 100 generated, first output to last 0.99 s: 10.0 ms, whatever \
               was allowed.",
     source: Source::Requests {
-        values: |line, out| out.extend(tpot_ms(line)),
+        value: Sent::tpot_ms,
         metrics: &[
-            Entry::new("tpot_p50_ms", P50),
-            Entry::new("tpot_p95_ms", P95),
-            Entry::new("tpot_p99_ms", P99),
-            Entry::new("tpot_mean_ms", Mean),
+            Entry::new("tpot_p50_ms", P50).and_steady("tpot_steady_p50_ms"),
+            Entry::new("tpot_p95_ms", P95).and_steady("tpot_steady_p95_ms"),
+            Entry::new("tpot_p99_ms", P99).and_steady("tpot_steady_p99_ms"),
+            Entry::new("tpot_mean_ms", Mean).and_steady("tpot_steady_mean_ms"),
         ],
     },
 };

@@ -2,8 +2,8 @@
 
 use streamgauge_schema::{Direction, Unit};
 
-use super::{Entry, Family, Population, Source};
-use crate::request::ttfc_ms;
+use super::{Entry, Family, Population, Presence, Source};
+use crate::sent::Sent;
 use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 pub(crate) const FIRST_FINAL_CONTENT: Family = Family {
@@ -11,6 +11,7 @@ pub(crate) const FIRST_FINAL_CONTENT: Family = Family {
     unit: Unit::Milliseconds,
     direction: Direction::LowerIsBetter,
     population: Population::EveryResponse,
+    presence: Presence::Always,
     token_source: None,
     meaning: "the time from the request's start to its first final content",
     formula: "first_content_us / 1000",
@@ -19,7 +20,7 @@ pub(crate) const FIRST_FINAL_CONTENT: Family = Family {
     example: "Reasoning at 100 ms, content at 4,100 ms: 4,100. Cut by length while reasoning: \
               none. `<think>` at the start of the content: none.",
     source: Source::Requests {
-        values: |line, out| out.extend(ttfc_ms(line)),
+        value: Sent::ttfc_ms,
         metrics: &[Entry::new("first_final_content_median_ms", P50).in_version_1(
             "First nonempty final-content delta; arrival does not establish correctness or \
              usefulness. Includes every response with that timing; missing timings are not zero.",
@@ -32,6 +33,7 @@ pub(crate) const TTFC: Family = Family {
     unit: Unit::Milliseconds,
     direction: Direction::LowerIsBetter,
     population: Population::Succeeded,
+    presence: Presence::Always,
     token_source: None,
     meaning: "the time from the request's start to its first nonempty final content. Succeeded \
               requests; those with a think tag in their content or without content have none.",
@@ -40,7 +42,7 @@ pub(crate) const TTFC: Family = Family {
     example: "Reasoning at 100 ms, content at 4,100 ms: 4,100, beside a TTFT of 100. Without \
               reasoning and tool calls it equals TTFT.",
     source: Source::Requests {
-        values: |line, out| out.extend(ttfc_ms(line)),
+        value: Sent::ttfc_ms,
         metrics: &[
             Entry::new("ttfc_p50_ms", P50),
             Entry::new("ttfc_p95_ms", P95),

@@ -2,8 +2,8 @@
 
 use streamgauge_schema::{Direction, Unit};
 
-use super::{Entry, Family, Population, Source};
-use crate::request::{first_generated_ms, ttft_ms};
+use super::{Entry, Family, Population, Presence, Source};
+use crate::sent::Sent;
 use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 pub(crate) const FIRST_GENERATED: Family = Family {
@@ -11,6 +11,7 @@ pub(crate) const FIRST_GENERATED: Family = Family {
     unit: Unit::Milliseconds,
     direction: Direction::LowerIsBetter,
     population: Population::EveryResponse,
+    presence: Presence::Always,
     token_source: None,
     meaning: "the time from the request's start to its first reasoning or content",
     formula: "first_generated_us / 1000",
@@ -19,7 +20,7 @@ pub(crate) const FIRST_GENERATED: Family = Family {
     example: "Role-only event at 5 ms, text at 214 ms: 214. Of a request that then failed, 214 \
               too.",
     source: Source::Requests {
-        values: |line, out| out.extend(first_generated_ms(line)),
+        value: Sent::first_generated_ms,
         metrics: &[Entry::new("first_generated_median_ms", P50).in_version_1(
             "First nonempty reasoning or content delta; this may precede any visible answer. \
              Includes every response with that timing; missing timings are not zero.",
@@ -32,6 +33,7 @@ pub(crate) const TTFT: Family = Family {
     unit: Unit::Milliseconds,
     direction: Direction::LowerIsBetter,
     population: Population::Succeeded,
+    presence: Presence::Always,
     token_source: None,
     meaning: "the time from the request's start to its first nonempty output on any channel: \
               reasoning, content, refusal or tool-call arguments. Succeeded requests.",
@@ -41,12 +43,39 @@ pub(crate) const TTFT: Family = Family {
     example: "Role-only event at 5 ms, text at 214 ms: 214. Reasoning at 100 ms, content at \
               4,100 ms: 100. A tool call alone at 150 ms: 150.",
     source: Source::Requests {
-        values: |line, out| out.extend(ttft_ms(line)),
+        value: Sent::ttft_ms,
         metrics: &[
-            Entry::new("ttft_p50_ms", P50),
-            Entry::new("ttft_p95_ms", P95),
-            Entry::new("ttft_p99_ms", P99),
-            Entry::new("ttft_mean_ms", Mean),
+            Entry::new("ttft_p50_ms", P50).and_steady("ttft_steady_p50_ms"),
+            Entry::new("ttft_p95_ms", P95).and_steady("ttft_steady_p95_ms"),
+            Entry::new("ttft_p99_ms", P99).and_steady("ttft_steady_p99_ms"),
+            Entry::new("ttft_mean_ms", Mean).and_steady("ttft_steady_mean_ms"),
+        ],
+    },
+};
+
+pub(crate) const TTFT_FROM_SCHEDULE: Family = Family {
+    name: "TTFT from the schedule",
+    unit: Unit::Milliseconds,
+    direction: Direction::LowerIsBetter,
+    population: Population::Succeeded,
+    presence: Presence::Schedule,
+    token_source: None,
+    meaning: "the time from a request's due time to its first nonempty output on any channel, what it had to \
+              wait before it started included. Succeeded requests.",
+    formula: "(started_us − scheduled_us + first_output_us) / 1000",
+    absent_when: "As TTFT. The metric stands only in records of loads with due times.",
+    example: "Due at 100 ms, started at 150 ms, first output 214 ms later: 264, beside a TTFT of 214.",
+    source: Source::Requests {
+        value: Sent::ttft_from_schedule_ms,
+        metrics: &[
+            Entry::new("ttft_from_schedule_p50_ms", P50)
+                .and_steady("ttft_from_schedule_steady_p50_ms"),
+            Entry::new("ttft_from_schedule_p95_ms", P95)
+                .and_steady("ttft_from_schedule_steady_p95_ms"),
+            Entry::new("ttft_from_schedule_p99_ms", P99)
+                .and_steady("ttft_from_schedule_steady_p99_ms"),
+            Entry::new("ttft_from_schedule_mean_ms", Mean)
+                .and_steady("ttft_from_schedule_steady_mean_ms"),
         ],
     },
 };

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use streamgauge_schema::{Digest, Identifier, RunRecordV2};
 
 use super::GATED;
+use crate::record::LOAD_SHAPE_LABEL;
 
 /// A condition in which two runs must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +17,8 @@ pub enum MatchingCondition {
     Dataset,
     /// The grader, by its digest.
     Grader,
-    /// Shape of the load, its limit, and how many requests it held.
+    /// The whole shape of the load: clients or rates, how its requests are spread, its stages, its
+    /// limits and its length.
     LoadShape,
     /// What the gated metrics mean.
     MetricDefinitions,
@@ -64,13 +66,7 @@ impl MatchingCondition {
             Self::Grader => {
                 run.evaluator_sha256.as_ref().map_or("none".to_owned(), Digest::to_string)
             }
-            Self::LoadShape => format!(
-                "{}, {} at once, {} requests after {} of warm-up",
-                run.load.shape,
-                run.performance.client_concurrency_limit,
-                run.load.offered,
-                run.load.warmup
-            ),
+            Self::LoadShape => load_shape(run),
             Self::MetricDefinitions => metric_definitions(run),
             Self::RequestSettings => request_settings(run),
             Self::TargetInput => run
@@ -135,6 +131,20 @@ pub(super) fn list(differences: &[Difference]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
+/// The shape as the conditions state it: what a load held in the end may differ between two runs of
+/// the same load, where time ends it.
+fn load_shape(run: &RunRecordV2) -> String {
+    stated(run, &[LOAD_SHAPE_LABEL]).unwrap_or_else(|| {
+        format!(
+            "{}, {} at once, {} requests after {} of warm-up",
+            run.load.shape,
+            run.performance.client_concurrency_limit,
+            run.load.offered,
+            run.load.warmup
+        )
+    })
+}
+
 fn metric_definitions(run: &RunRecordV2) -> String {
     let gated = run
         .metrics
@@ -146,11 +156,16 @@ fn metric_definitions(run: &RunRecordV2) -> String {
 
 fn request_settings(run: &RunRecordV2) -> String {
     let labels = ["Request settings", "Extra request members"];
+    stated(run, &labels).unwrap_or_else(|| "not stated".to_owned())
+}
+
+/// What the conditions of these labels say.
+fn stated(run: &RunRecordV2, labels: &[&str]) -> Option<String> {
     let stated = run
         .conditions
         .iter()
         .filter(|condition| labels.contains(&condition.label.as_str()))
         .map(|condition| condition.value.as_str());
     let stated: Vec<&str> = stated.collect();
-    if stated.is_empty() { "not stated".to_owned() } else { stated.join("; ") }
+    (!stated.is_empty()).then(|| stated.join("; "))
 }

@@ -1,8 +1,8 @@
 //! The point rule on built records.
 
 use streamgauge_schema::{
-    CacheState, Digest, Document, EndReason, EvidenceMode, Identifier, JournalTrailer, Plan,
-    PublicText, RequestLine, RunRecord, RunRecordV2, Timestamp,
+    CacheState, Condition, Digest, Document, EndReason, EvidenceMode, Identifier, JournalTrailer,
+    Plan, PublicText, RequestLine, RunRecord, RunRecordV2, Timestamp,
 };
 
 use super::*;
@@ -200,14 +200,17 @@ fn matching_conditions() {
         ("cache_state", |run| run.performance.cache_state = CacheState::ColdEngine),
         ("dataset", |run| run.suite_sha256 = Digest::of(b"other")),
         ("grader", |run| run.evaluator_sha256 = Some(Digest::of(b"grader"))),
-        ("load_shape", |run| run.performance.client_concurrency_limit = 4),
+        ("load_shape", |run| {
+            let shape = |it: &&mut Condition| it.label.as_str() == "Load shape";
+            let condition = run.conditions.iter_mut().find(shape).unwrap();
+            condition.value = PublicText::new("Open loop").unwrap();
+        }),
         ("metric_definitions", |run| {
             let ttft = run.metrics.iter_mut().find(|it| it.id.as_str() == "ttft_p50_ms").unwrap();
             ttft.definition = PublicText::new("something else").unwrap();
         }),
         ("request_settings", |run| {
-            let settings =
-                |it: &&mut streamgauge_schema::Condition| it.label.as_str() == "Request settings";
+            let settings = |it: &&mut Condition| it.label.as_str() == "Request settings";
             let condition = run.conditions.iter_mut().find(settings).unwrap();
             condition.value = PublicText::new("temperature 1").unwrap();
         }),

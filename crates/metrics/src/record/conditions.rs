@@ -1,20 +1,24 @@
 //! The conditions of a run, as labels and values. Endpoints, headers and paths are none of them.
 
-use std::collections::BTreeSet;
+mod load_shape;
+mod prompts;
 
-use streamgauge_schema::{Condition, Digest, LoadShape, Plan, PromptSource, PublicText};
+use streamgauge_schema::{Condition, Digest, Plan, PromptSource, PublicText};
 
-use super::text;
+use super::{CollectedRun, text};
+use crate::cached::CachedShare;
+use crate::catalogue::goal_list;
 use crate::error::RecordError;
-use crate::measured::Measured;
 
 /// Labels by which a comparison finds what it judges.
 pub(crate) const EXPECTED_MODEL_LABEL: &str = "Expected model";
+pub(crate) const LOAD_SHAPE_LABEL: &str = "Load shape";
 pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
 /// What stands there when no response named a model.
 pub(crate) const NO_MODEL_NAMED: &str = "None named";
 
-pub(super) fn of(plan: &Plan, run: &Measured<'_>) -> Result<Vec<Condition>, RecordError> {
+pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> {
+    let plan = run.plan;
     let mut conditions = Vec::new();
     let mut say = |label: &str, value: PublicText| -> Result<(), RecordError> {
         conditions.push(Condition { label: text(label)?, value });
@@ -22,14 +26,29 @@ pub(super) fn of(plan: &Plan, run: &Measured<'_>) -> Result<Vec<Condition>, Reco
     };
     say("Instrument", text(plan.instrument_version.as_str())?)?;
     say("Dataset SHA-256", text(plan.workload.dataset_sha256.to_string())?)?;
-    say("Input preparation", text(input_preparation(plan))?)?;
+    say("Input preparation", text(prompts::preparation(plan))?)?;
+    if let Some(basis) = &plan.workload.length_basis {
+        say("Prompt length basis", text(prompts::length_basis(basis))?)?;
+    }
     say("Request settings", text(request_settings(plan))?)?;
     if !plan.request.extra_body.is_empty() {
         say("Extra request members", text(extra_members(plan)?)?)?;
     }
-    say("Load shape", text(load_shape(plan))?)?;
+    say(LOAD_SHAPE_LABEL, text(load_shape::of(plan)?)?)?;
+    if plan.load.warmup > 0 {
+        say("Warm-up", text(warmup(run))?)?;
+    }
+    if !plan.goals.is_empty() {
+        say("Goals", text(goal_list(&plan.goals))?)?;
+    }
     say("Time limits", text(time_limits(plan))?)?;
+    if let Some(share) = plan.limits.max_error_ratio {
+        say("Error-rate stop", text(format!("Above a share of {share:?} of ended requests"))?)?;
+    }
     say("Kernel receive stamps", text(plan.instrument.kernel_stamps.as_str())?)?;
+    say("Time basis", text(plan.instrument.time_basis.as_str())?)?;
+    say("Single arrivals", text(kept(plan))?)?;
+    say("Worker threads", text(plan.instrument.workers.to_string())?)?;
     say("Resend on a closed reused connection", text(on_off(plan.instrument.resend))?)?;
     if let Some(image) = &plan.image {
         say("Runtime image", image.clone())?;
@@ -39,23 +58,9 @@ pub(super) fn of(plan: &Plan, run: &Measured<'_>) -> Result<Vec<Condition>, Reco
     }
     say(EXPECTED_MODEL_LABEL, published(&plan.target.expect_model))?;
     say(RETURNED_MODELS_LABEL, returned_models(run)?)?;
-    say("Cache state", text(cache_state(plan, run))?)?;
+    say("Cache state", text(cache_state(run))?)?;
     conditions.extend(plan.conditions.iter().cloned());
     Ok(conditions)
-}
-
-fn input_preparation(plan: &Plan) -> String {
-    match &plan.workload.source {
-        PromptSource::Dataset { records, repeat, nonce, .. } => {
-            let reuse = if *repeat { "; used again from the first" } else { "" };
-            let nonce =
-                if nonce.is_some() { "; a unique first line before each prompt" } else { "" };
-            format!("Dataset of {records} requests{reuse}{nonce}")
-        }
-        PromptSource::Synthetic { words, seed, .. } => {
-            format!("Unique synthetic prompts of {words} words, seed {seed}")
-        }
-    }
 }
 
 fn request_settings(plan: &Plan) -> String {
@@ -81,13 +86,13 @@ fn extra_members(plan: &Plan) -> Result<String, RecordError> {
     Ok(format!("{} members, SHA-256 {digest}", plan.request.extra_body.len()))
 }
 
-fn load_shape(plan: &Plan) -> String {
-    let (requests, warmup) = (plan.load.requests, plan.load.warmup);
-    let shape = match plan.load.shape {
-        LoadShape::ClosedLoop { concurrency } => format!("Closed loop, concurrency {concurrency}"),
-        _ => plan.load.shape.name().to_owned(),
-    };
-    format!("{shape}; {requests} requests after {warmup} of warm-up")
+fn warmup(run: &CollectedRun<'_>) -> String {
+    format!(
+        "Requests before the measurement, left out of it: {}; measured requests that share a prompt \
+         with them: {}",
+        run.warmup.sent,
+        run.warmup.shared_prompts()
+    )
 }
 
 fn time_limits(plan: &Plan) -> String {
@@ -98,14 +103,16 @@ fn time_limits(plan: &Plan) -> String {
     )
 }
 
-fn returned_models(run: &Measured<'_>) -> Result<PublicText, RecordError> {
-    let models: BTreeSet<&str> = run
-        .sent
-        .iter()
-        .filter_map(|line| line.observation.as_ref())
-        .flat_map(|seen| seen.returned_models.iter().map(String::as_str))
-        .collect();
-    let mut models = models.into_iter();
+fn kept(plan: &Plan) -> &'static str {
+    if plan.instrument.keep_arrivals {
+        "kept"
+    } else {
+        "number, extremes and sum of intervals kept"
+    }
+}
+
+fn returned_models(run: &CollectedRun<'_>) -> Result<PublicText, RecordError> {
+    let mut models = run.responses.models.iter();
     match (models.next(), models.count()) {
         (None, _) => text(NO_MODEL_NAMED),
         (Some(only), 0) => Ok(published(only)),
@@ -113,36 +120,17 @@ fn returned_models(run: &Measured<'_>) -> Result<PublicText, RecordError> {
     }
 }
 
-fn cache_state(plan: &Plan, run: &Measured<'_>) -> String {
-    let declared = &plan.cache_state;
-    match CachedShare::of(run) {
-        Some(CachedShare { cached, prompt }) => {
+fn cache_state(run: &CollectedRun<'_>) -> String {
+    let declared = &run.plan.cache_state;
+    match run.measured.cached {
+        CachedShare { responses: 0, .. } => {
+            format!("Declared {declared}; the server reported no cached tokens")
+        }
+        CachedShare { cached, prompt, .. } => {
             format!(
                 "Declared {declared}; the server reported {cached} of {prompt} prompt tokens cached"
             )
         }
-        None => format!("Declared {declared}; the server reported no cached tokens"),
-    }
-}
-
-/// Prompt tokens that came from a cache, over the responses that report them.
-pub(super) struct CachedShare {
-    pub(super) cached: u64,
-    pub(super) prompt: u64,
-}
-
-impl CachedShare {
-    /// `None` when no response reports any.
-    pub(super) fn of(run: &Measured<'_>) -> Option<Self> {
-        run.sent
-            .iter()
-            .filter_map(|line| line.observation.as_ref()?.usage)
-            .filter_map(|usage| usage.cached_tokens.zip(usage.prompt_tokens))
-            .map(|(cached, prompt)| Self { cached, prompt })
-            .reduce(|a, b| Self {
-                cached: a.cached.saturating_add(b.cached),
-                prompt: a.prompt.saturating_add(b.prompt),
-            })
     }
 }
 

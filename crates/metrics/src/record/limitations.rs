@@ -2,14 +2,12 @@
 //! mislead most first.
 
 mod responses;
+mod schedule;
 
-use streamgauge_schema::{
-    Completion, EvidenceMode, InstrumentReport, LoadReport, Plan, PublicText, RequestLine, Stage,
-};
+use streamgauge_schema::{EvidenceMode, InstrumentReport, LoadReport, Plan, PublicText, TimeBasis};
 
-use super::{RunInput, text};
+use super::{CollectedRun, text};
 use crate::error::RecordError;
-use crate::measured::Measured;
 
 /// True of every run.
 const ALWAYS: [&str; 5] = [
@@ -27,33 +25,38 @@ const NEEDED: [(u64, &str); 3] =
     [(20, "any quantile, the median included"), (200, "p95 and p99"), (1000, "p99")];
 
 pub(super) fn of(
-    input: &RunInput<'_>,
-    run: &Measured<'_>,
+    run: &CollectedRun<'_>,
     load: &LoadReport,
     instrument: &InstrumentReport,
 ) -> Result<Vec<PublicText>, RecordError> {
-    let plan = input.plan;
+    let (plan, found) = (run.plan, &run.responses);
     let found = [
         evidence(plan),
-        cut_off(input, load),
-        stopped(input, load),
+        schedule::stopped(run, load),
+        schedule::invalid_stages(load),
+        responses::contaminated(run),
         not_succeeded(load),
         client_limited(instrument),
-        cold_engine(input),
-        responses::model_differs(plan, run),
-        responses::usage_missing(run),
-        responses::zero_tokens(run),
-        responses::usage_disagrees(run),
-        responses::falling_counters(run),
-        responses::not_streamed(run),
-        responses::held_back(run),
-        responses::hidden_reasoning(run),
-        responses::malformed(run),
-        responses::think_tags(run),
+        schedule::late(run, load),
+        schedule::ended_by_its_limit(run),
+        schedule::warmup_failed(run),
+        schedule::warmup_shared(run),
+        responses::model_differs(found),
+        responses::usage_missing(found),
+        responses::zero_tokens(found),
+        responses::usage_disagrees(found),
+        responses::falling_counters(found),
+        responses::not_streamed(found),
+        responses::held_back(found),
+        responses::hidden_reasoning(found),
+        responses::malformed(found),
+        responses::think_tags(found),
         resends(instrument),
         responses::cached(run),
-        repeated_prompts(plan),
-        responses::input_off_target(plan, run),
+        repeated_prompts(run),
+        responses::input_off_target(plan, found),
+        untimed(run),
+        not_kept(plan),
         coalesced(instrument),
         lag_unmeasured(run, instrument),
         too_few(load),
@@ -101,40 +104,8 @@ fn not_succeeded(load: &LoadReport) -> Option<String> {
     })
 }
 
-/// What was under way when a run was cut off has no line.
-fn cut_off(input: &RunInput<'_>, load: &LoadReport) -> Option<String> {
-    let (cancelled, not_sent) = (load.cancelled, load.not_sent);
-    input.trailer.is_none().then(|| {
-        format!(
-            "The run was cut off: its journal has no end. Requests cut under way: {cancelled}; \
-             never sent or lost under way: {not_sent}."
-        )
-    })
-}
-
-fn stopped(input: &RunInput<'_>, load: &LoadReport) -> Option<String> {
-    let (cancelled, not_sent) = (load.cancelled, load.not_sent);
-    (input.trailer.is_some() && cancelled + not_sent > 0).then(|| {
-        format!("The run was stopped. Requests cut under way: {cancelled}; never sent: {not_sent}.")
-    })
-}
-
-fn cold_engine(input: &RunInput<'_>) -> Option<String> {
-    let warmup = input.plan.load.warmup;
-    let warm = |line: &&RequestLine| {
-        line.stage == Stage::Warmup && line.completion == Completion::Succeeded
-    };
-    let not = warmup - input.requests.iter().filter(warm).count() as u64;
-    (not > 0).then(|| {
-        format!(
-            "Warm-up requests that did not succeed: {not} of {warmup}; the engine may have been \
-             colder than it seems."
-        )
-    })
-}
-
-fn repeated_prompts(plan: &Plan) -> Option<String> {
-    let (repeated, requests) = (plan.workload.repeated_prompts, plan.load.requests);
+fn repeated_prompts(run: &CollectedRun<'_>) -> Option<String> {
+    let (repeated, requests) = (run.plan.workload.repeated_prompts, run.plan.load.requests);
     (repeated > 0).then(|| {
         format!(
             "Requests that share their prompt with another: {repeated} of {requests}; a cache \
@@ -163,8 +134,29 @@ fn coalesced(instrument: &InstrumentReport) -> Option<String> {
     })
 }
 
-fn lag_unmeasured(run: &Measured<'_>, instrument: &InstrumentReport) -> Option<String> {
-    (!run.sent.is_empty() && instrument.observer_lag_ms.is_none()).then(|| {
+/// By the kernel's clock an arrival without a stamp has no time.
+fn untimed(run: &CollectedRun<'_>) -> Option<String> {
+    let sent = &run.measured.sent;
+    let untimed = sent.iter().filter(|sent| !sent.is_timed).count();
+    (run.plan.instrument.time_basis == TimeBasis::Kernel && untimed > 0).then(|| {
+        format!(
+            "Requests without a kernel receive stamp for every arrival: {untimed} of {}; by the \
+             kernel's clock they have no latencies.",
+            sent.len()
+        )
+    })
+}
+
+fn not_kept(plan: &Plan) -> Option<String> {
+    (!plan.instrument.keep_arrivals).then(|| {
+        "Single intervals between events were not kept: their quantiles have no value, only mean \
+         and extremes have."
+            .to_owned()
+    })
+}
+
+fn lag_unmeasured(run: &CollectedRun<'_>, instrument: &InstrumentReport) -> Option<String> {
+    (!run.measured.sent.is_empty() && instrument.observer_lag_ms.is_none()).then(|| {
         "The client's own lag was not measured: no read had a usable kernel receive stamp.".into()
     })
 }

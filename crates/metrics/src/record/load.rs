@@ -1,43 +1,80 @@
 //! What was offered and what became of it, the serving cell, and the windows of the run.
 
 use streamgauge_schema::{
-    Completion, Identifier, IntervalBasis, LoadReport, LoadShape, Millis, Performance, Plan,
-    RequestLine, Stage, Window, Windows,
+    Completion, Identifier, IntervalBasis, LoadReport, LoadShape, Millis, Performance, RunStatus,
+    StageReport, Window, Windows,
 };
 
-use crate::gate::performance_eligible;
-use crate::inflight::{Span, mean_inflight, peak_inflight, steady_window};
+use super::CollectedRun;
+use super::journal::ends_by_time;
+use crate::cached::is_contaminated;
+use crate::gate::{Grounds, performance_eligible};
+use crate::inflight::{Span, mean_inflight, peak_inflight};
 use crate::measured::Measured;
-use crate::quantile::median;
-use crate::request::prompt_tokens;
+use crate::sent::Sent;
 
-pub(super) fn report(plan: &Plan, requests: &[RequestLine], run: &Measured<'_>) -> LoadReport {
+/// How far behind its due time a request may start before it counts as late, in microseconds.
+pub(super) const LATE_AFTER_US: u64 = 1000;
+
+pub(super) fn report(run: &CollectedRun<'_>, status: RunStatus) -> LoadReport {
+    let (plan, measured) = (run.plan, &run.measured);
     let mut load = LoadReport {
         cell: plan.load.cell.clone(),
         shape: Identifier::new(plan.load.shape.name()).expect("shapes are named by identifiers"),
-        offered: run.offered,
-        succeeded: run.count(Completion::Succeeded),
-        failed: run.count(Completion::Failed),
-        timed_out: run.count(Completion::TimedOut),
-        cancelled: run.count(Completion::Cancelled),
-        not_sent: run.count(Completion::NotSent),
-        warmup: requests.iter().filter(|line| line.stage == Stage::Warmup).count() as u64,
+        offered: measured.offered,
+        succeeded: measured.count(Completion::Succeeded),
+        failed: measured.count(Completion::Failed),
+        timed_out: measured.count(Completion::TimedOut),
+        cancelled: measured.count(Completion::Cancelled),
+        not_sent: measured.count(Completion::NotSent),
+        warmup: run.warmup.sent,
         max_failure_ratio: plan.max_failure_ratio,
         performance_eligible: false,
-        late_after_ms: None,
-        stages: Vec::new(),
+        late_after_ms: measured.is_scheduled.then(|| Millis::from_micros(LATE_AFTER_US)),
+        stages: stages(&plan.load.shape, measured),
     };
-    load.performance_eligible = performance_eligible(&load, true);
+    let grounds = Grounds {
+        completed: status == RunStatus::Completed,
+        contaminated: is_contaminated(&plan.cache_state, measured.cached.ratio()),
+        contracts_met: true,
+    };
+    load.performance_eligible = performance_eligible(&load, grounds);
     load
 }
 
+/// What became of each stage of a schedule. Its requests follow each other, so a request's place
+/// says to which stage it belongs, whenever it was sent.
+fn stages(shape: &LoadShape, run: &Measured) -> Vec<StageReport> {
+    let planned: Vec<u64> = match shape {
+        LoadShape::ClosedLoop { .. } | LoadShape::ClosedStages { .. } => return Vec::new(),
+        LoadShape::OpenLoop { stages, .. } => stages.iter().map(|stage| stage.requests).collect(),
+        LoadShape::Trace { .. } => vec![run.offered],
+    };
+    let (mut rest, mut from) = (run.sent.as_slice(), 0);
+    let stage = |planned| {
+        from += planned;
+        let (of_stage, later) = rest.split_at(rest.partition_point(|sent| sent.index < from));
+        rest = later;
+        let (sent, late) =
+            (of_stage.len() as u64, of_stage.iter().filter(|sent| is_late(sent)).count());
+        let unsent = planned - sent;
+        StageReport { planned, sent, late: late as u64, unsent, valid: unsent == 0 }
+    };
+    planned.into_iter().map(stage).collect()
+}
+
+/// Whether it started too far behind its due time, for whatever reason.
+pub(super) fn is_late(sent: &Sent) -> bool {
+    sent.delay_us().is_some_and(|us| us > LATE_AFTER_US)
+}
+
 /// The serving cell. A run that was cut off has lost the spans of what was under way.
-pub(super) fn serving_cell(plan: &Plan, run: &Measured<'_>, has_end: bool) -> Performance {
-    let observed = || run.sent.iter().filter_map(|line| line.observation.as_ref());
-    let input_tokens = || run.sent.iter().filter_map(|line| prompt_tokens(line));
-    let has_intervals = observed().any(|seen| seen.output_events > 1);
-    let mut spans: Vec<Option<Span>> = run.spans().into_iter().map(Some).collect();
-    if !has_end && run.count(Completion::NotSent) > 0 {
+pub(super) fn serving_cell(run: &CollectedRun<'_>) -> Performance {
+    let (plan, measured) = (run.plan, &run.measured);
+    let input_tokens = || measured.sent.iter().filter_map(Sent::prompt_tokens);
+    let mut spans: Vec<Option<Span>> = measured.spans().into_iter().map(Some).collect();
+    let may_be_lost = measured.count(Completion::NotSent) > 0 || ends_by_time(&plan.load);
+    if run.trailer.is_none() && may_be_lost {
         spans.push(None);
     }
     Performance {
@@ -46,19 +83,19 @@ pub(super) fn serving_cell(plan: &Plan, run: &Measured<'_>, has_end: bool) -> Pe
         actual_input_tokens_min: input_tokens().min(),
         actual_input_tokens_max: input_tokens().max(),
         cache_state: plan.cache_state.clone(),
-        client_concurrency_limit: plan.load.shape.max_inflight().unwrap_or(run.offered),
+        client_concurrency_limit: plan.load.shape.max_inflight().unwrap_or(measured.offered),
         observed_peak_inflight: peak_inflight(&spans),
-        stream_interval_basis: if has_intervals {
+        stream_interval_basis: if run.responses.with_gaps > 0 {
             IntervalBasis::SseChunks
         } else {
             IntervalBasis::NotMeasured
         },
         token_accounting: plan.token_accounting.clone(),
-        transport_successes: run.count(Completion::Succeeded),
+        transport_successes: measured.count(Completion::Succeeded),
     }
 }
 
-pub(super) fn windows(plan: &Plan, run: &Measured<'_>) -> Windows {
+pub(super) fn windows(run: &Measured) -> Windows {
     let spans = run.spans();
     let window = |span: Span| {
         mean_inflight(&spans, span).map(|mean_inflight| Window {
@@ -67,11 +104,5 @@ pub(super) fn windows(plan: &Plan, run: &Measured<'_>) -> Windows {
             mean_inflight,
         })
     };
-    let latencies_us: Vec<f64> = run.succeeded().map(|line| line.elapsed_us as f64).collect();
-    let steady = match plan.load.shape {
-        LoadShape::ClosedLoop { concurrency } => median(&latencies_us)
-            .and_then(|latency_us| steady_window(&spans, concurrency, latency_us)),
-        _ => None,
-    };
-    Windows { whole: run.batch().and_then(window), steady: steady.and_then(window) }
+    Windows { whole: run.batch().and_then(window), steady: run.steady.and_then(window) }
 }

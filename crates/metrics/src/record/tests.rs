@@ -10,7 +10,9 @@ use streamgauge_schema::{
 };
 
 use super::*;
-use crate::sample_run::{header, observation, plan, refused, silent, succeeded, timed_out};
+use crate::sample_run::{
+    due, header, observation, open_loop, plan, refused, silent, succeeded, timed_out,
+};
 use crate::verify::verify;
 
 /// A plan with its journal.
@@ -272,11 +274,12 @@ fn metrics_that_the_client_may_have_bent() {
 
 #[test]
 fn lateness_of_a_schedule() {
-    let mut run = Run::of_three();
-    for line in &mut run.lines {
-        line.scheduled_us = Some(line.started_us - 5_000);
-    }
-    let record = run.record();
+    let run = Run { plan: open_loop(3, 10.0, Some(2)), ..Run::of_three() };
+    let lines = run.lines.into_iter().zip([(95, 0), (95, 10), (245, 60)]);
+    let lines = lines.map(|(line, (at, queued))| due(line, at, Some(queued))).collect();
+    let record = Run { lines, ..run }.record();
+    assert_sound(&record);
+    // Only what the limit is not the reason of is the client's.
     let spread = Spread { median: 5.0, p99: 5.0, max: 5.0 };
     assert_eq!(record.instrument.dispatch_lateness_ms, Some(spread));
     assert!(!record.instrument.client_limited.is_empty());

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use streamgauge_schema::{Case, JsonPath, Metric, MetricV1, Millis, RunRecord, RunRecordV2, Unit};
+use streamgauge_schema::{
+    Case, JsonPath, Metric, MetricV1, Millis, RunRecord, RunRecordV2, Unit, WindowName,
+};
 
 use super::{Rules, at, same_bits, shown};
 use crate::catalogue::{MetricSpec, Population, catalogue};
@@ -28,6 +30,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
         check_samples(index, metric, record.counts().declared, rules);
     }
     check_families(&metrics, rules);
+    check_extremes(&metrics, rules);
     if let Some(cases) = record.cases() {
         check_completion(&metrics, cases, rules);
     }
@@ -104,12 +107,12 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
 }
 
 /// What the catalogue says of a metric; it may not know it.
-fn spec(id: &str) -> Option<&'static MetricSpec> {
+pub(super) fn spec(id: &str) -> Option<&'static MetricSpec> {
     catalogue().iter().find(|spec| spec.id.as_str() == id)
 }
 
 /// Whether a metric is known to have at most one value a request.
-fn adds_one_a_request(id: &str) -> bool {
+pub(super) fn adds_one_a_request(id: &str) -> bool {
     spec(id).is_some() && !POOLED.iter().any(|prefix| id.starts_with(prefix))
 }
 
@@ -155,6 +158,29 @@ fn check_families(metrics: &Metrics, rules: &mut Rules) {
             }
         }
     }
+}
+
+/// The extremes of the gaps enclose their median, and are taken of the same gaps.
+fn check_extremes(metrics: &Metrics, rules: &mut Rules) {
+    let gaps =
+        ["min", "median", "max"].map(|it| metrics.find(&format!("stream_chunk_interval_{it}_ms")));
+    let [Some((least, _)), _, Some((greatest, _))] = gaps else { return };
+    // Where single gaps were not kept the median has no value.
+    let known = gaps.into_iter().flatten().filter(|(_, gap)| gap.value.is_some());
+    let (places, gaps): (Vec<usize>, Vec<&MetricV1>) = known.unzip();
+    let values: Vec<f64> = gaps.iter().filter_map(|gap| gap.value).collect();
+    let has_both = metrics.0[least].value.is_some() == metrics.0[greatest].value.is_some();
+    rules.check(
+        "gaps-in-order",
+        has_both
+            && values.is_sorted()
+            && gaps.windows(2).all(|pair| pair[0].samples == pair[1].samples),
+        [member(least, "value"), member(greatest, "value")]
+            .into_iter()
+            .chain(places.iter().map(|index| member(*index, "value")))
+            .chain(places.iter().map(|index| member(*index, "samples"))),
+        format!("least, median and greatest stream chunk interval rise ({values:?} ms)"),
+    );
 }
 
 /// The metrics of request completion are functions of the cases' durations.
@@ -270,11 +296,17 @@ fn check_interval(index: usize, metric: &Metric, rules: &mut Rules) {
 /// Every request of the population has a value or is missing.
 fn check_population(index: usize, metric: &Metric, record: &RunRecordV2, rules: &mut Rules) {
     let id = metric.id.as_str();
-    let Some(MetricSpec { statistic: Some(_), population, .. }) = spec(id) else { return };
-    let (size, path) = match population {
-        Population::EveryResponse => (record.load.offered, "load.offered"),
-        Population::Succeeded => (record.load.succeeded, "load.succeeded"),
-        Population::Sent => return,
+    let load = &record.load;
+    let (size, path) = match spec(id) {
+        Some(MetricSpec { statistic: Some(_), window: WindowName::Whole, population, .. }) => {
+            match population {
+                Population::Ended => return,
+                Population::EveryResponse => (load.offered, "load.offered"),
+                Population::Sent => (load.offered.saturating_sub(load.not_sent), "load.not_sent"),
+                Population::Succeeded => (load.succeeded, "load.succeeded"),
+            }
+        }
+        _ => return,
     };
     let (samples, missing) = (metric.samples, metric.missing);
     let holds = if adds_one_a_request(id) {
@@ -287,8 +319,8 @@ fn check_population(index: usize, metric: &Metric, record: &RunRecordV2, rules: 
         holds,
         [member(index, "samples"), member(index, "missing"), at(path)],
         format!(
-            "samples ({samples}) and missing ({missing}) of {id} account for {path} ({size}), its \
-             population"
+            "samples ({samples}) and missing ({missing}) of {id} account for its population, the \
+             {size} requests by {path}"
         ),
     );
 }

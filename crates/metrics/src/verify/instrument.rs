@@ -1,6 +1,8 @@
 //! Rules of the instrument's report: its reads, its delays, and the metrics that they may have bent.
 
-use streamgauge_schema::{Identifier, InstrumentReport, JsonPath, RunRecordV2, Spread};
+use streamgauge_schema::{
+    Calibration, Identifier, InstrumentReport, JsonPath, RunRecordV2, Spread,
+};
 
 use super::{Rules, at, shown};
 use crate::client_limited::{client_limited, delay_ms, is_latency};
@@ -19,10 +21,40 @@ pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
         ("dispatch_lateness_ms", &instrument.dispatch_lateness_ms),
     ] {
         if let Some(spread) = spread {
-            check_spread(at("instrument").key(key), spread, rules);
+            check_spread(at("instrument").key(key), spread, 0.0, rules);
         }
     }
     check_client_limited(record, rules);
+    if let Some(calibration) = &instrument.calibration {
+        check_calibration(calibration, rules);
+    }
+}
+
+/// Errors may lie below 0, as two clocks are rounded; lags and costs may not.
+fn check_calibration(calibration: &Calibration, rules: &mut Rules) {
+    let within = |key: &str| at("instrument.calibration").key(key);
+    let Calibration { streams, events, cpu_us_per_event, events_per_s, .. } = *calibration;
+    rules.check(
+        "calibration-in-range",
+        streams > 0
+            && events > 0
+            && [cpu_us_per_event, events_per_s].iter().all(|it| (0.0..=f64::MAX).contains(it)),
+        ["streams", "events", "cpu_us_per_event", "events_per_s"].map(within),
+        format!(
+            "instrument.calibration is taken from some streams ({streams}) and events ({events}), \
+             at a cost ({cpu_us_per_event:?} us an event) and a rate ({events_per_s:?} a second) \
+             from 0 up"
+        ),
+    );
+    for (key, spread) in [
+        ("arrival_error_ms", &calibration.arrival_error_ms),
+        ("send_error_ms", &calibration.send_error_ms),
+    ] {
+        check_spread(within(key), spread, f64::MIN, rules);
+    }
+    if let Some(lag) = &calibration.observer_lag_ms {
+        check_spread(within("observer_lag_ms"), lag, 0.0, rules);
+    }
 }
 
 fn check_client_limited(record: &RunRecordV2, rules: &mut Rules) {
@@ -64,12 +96,12 @@ fn names(ids: &[Identifier]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn check_spread(path: JsonPath, spread: &Spread, rules: &mut Rules) {
+fn check_spread(path: JsonPath, spread: &Spread, least: f64, rules: &mut Rules) {
     let Spread { median, p99, max } = *spread;
     rules.check(
         "spreads-rise",
-        [0.0, median, p99, max, f64::MAX].is_sorted(),
+        [least, median, p99, max, f64::MAX].is_sorted(),
         ["median", "p99", "max"].map(|key| path.clone().key(key)),
-        format!("{path} rises from 0: median {median:?}, p99 {p99:?}, max {max:?}"),
+        format!("{path} rises from {least:?}: median {median:?}, p99 {p99:?}, max {max:?}"),
     );
 }

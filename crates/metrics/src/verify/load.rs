@@ -1,10 +1,14 @@
 //! Rules of version 2's own load: what was offered, what became of it, and its windows.
 
-use streamgauge_schema::{CaseOutcome, FailureStage, Millis, RunRecordV2, Window};
+use streamgauge_schema::{CaseOutcome, FailureStage, Millis, RunRecordV2, RunStatus, Window};
 
 use super::figures::BATCH_DURATION;
 use super::{Rules, at, same_bits, shown};
-use crate::gate::performance_eligible;
+use crate::cached::is_contaminated;
+use crate::gate::{Grounds, performance_eligible};
+
+/// The metric that says how much of the prompts came from a cache.
+const CACHED_SHARE: &str = "cached_tokens_ratio";
 
 pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
     check_completions(record, rules);
@@ -107,7 +111,8 @@ fn check_request_throughput(record: &RunRecordV2, rules: &mut Rules) {
     );
 }
 
-/// A contract that was not met makes a run ineligible; where the cases do not stand in the record,
+/// A contract that was not met makes a run ineligible, and so do a cache that served a cold cell and
+/// an end that came before its time; where the cases do not stand in the record,
 /// it does not show whether one was.
 fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
     let load = &record.load;
@@ -119,7 +124,14 @@ fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
         .filter(|(_, case)| case.failure_stage == Some(FailureStage::Contract))
         .map(|(index, _)| index)
         .collect();
-    let expected = performance_eligible(load, broken.is_empty());
+    let cached = record.metrics.iter().position(|metric| metric.id.as_str() == CACHED_SHARE);
+    let cached_ratio = cached.and_then(|index| record.metrics[index].value);
+    let grounds = Grounds {
+        completed: record.status == RunStatus::Completed,
+        contaminated: is_contaminated(&record.performance.cache_state, cached_ratio),
+        contracts_met: broken.is_empty(),
+    };
+    let expected = performance_eligible(load, grounds);
     let fails = record.counts.outcomes.contains_key(&CaseOutcome::Fail);
     let undetermined = record.cases.is_none() && fails && !load.performance_eligible;
     let members = [
@@ -131,21 +143,27 @@ fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
         "max_failure_ratio",
     ]
     .map(|key| at("load").key(key));
+    let members = members.into_iter().chain([at("status"), at("performance.cache_state")]);
+    let members = members.chain(cached.map(|index| at("metrics").index(index).key("value")));
     let contracts = broken.iter().map(|index| at("cases").index(*index).key("failure_stage"));
     rules.check(
         "eligibility-follows",
         load.performance_eligible == expected || undetermined,
-        members.into_iter().chain(contracts),
+        members.chain(contracts),
         format!(
-            "load.performance_eligible ({}) follows from {} of {} succeeded, at most {:?} allowed \
-             not to, {} cancelled, {} not sent and {} contracts not met",
+            "load.performance_eligible ({}) follows from status {}, {} of {} succeeded, at most \
+             {:?} allowed not to, {} cancelled, {} not sent, {} contracts not met, and a cached \
+             share of {} with cache state {}",
             load.performance_eligible,
+            record.status,
             load.succeeded,
             load.offered,
             load.max_failure_ratio,
             load.cancelled,
             load.not_sent,
-            broken.len()
+            broken.len(),
+            shown(cached_ratio),
+            record.performance.cache_state
         ),
     );
     rules.check(
@@ -234,7 +252,7 @@ fn check_window(name: &str, window: &Window, rules: &mut Rules) {
 }
 
 /// The length of a window in seconds, by way of whole microseconds.
-fn seconds_of(window: &Window) -> Option<f64> {
+pub(super) fn seconds_of(window: &Window) -> Option<f64> {
     let [from, to] = [window.from_ms, window.to_ms].map(Millis::to_micros);
     Some(to?.checked_sub(from?)? as f64 / 1e6)
 }

@@ -1,20 +1,16 @@
 //! What the figures do not say of single responses: how many are odd in which way.
 
-use streamgauge_schema::{AnomalyKind, Observation, Plan};
+use streamgauge_schema::Plan;
 
-use crate::measured::{Measured, OutputTokens, has_output};
-use crate::record::conditions::CachedShare;
+use crate::cached::{CachedShare, is_contaminated};
+use crate::record::CollectedRun;
+use crate::record::responses::{Found, Responses};
 
-/// Share of prompt tokens from a cache, or off the target length, that is worth a word.
+/// Share of prompt tokens from a cache that is worth a word.
 const NOTABLE_SHARE: f64 = 0.01;
 
-pub(super) fn model_differs(plan: &Plan, run: &Measured<'_>) -> Option<String> {
-    let expected = [plan.target.expect_model.as_str()];
-    let differs = |seen: &Observation| {
-        let returned = seen.returned_models.iter().map(String::as_str);
-        u64::from(has_output(seen) && !returned.eq(expected))
-    };
-    let (responses, _) = responses_with(run, differs);
+pub(super) fn model_differs(found: &Responses) -> Option<String> {
+    let responses = found.model_differs;
     (responses > 0).then(|| {
         format!(
             "Responses that did not name exactly the expected model: {responses}; what \
@@ -23,23 +19,18 @@ pub(super) fn model_differs(plan: &Plan, run: &Measured<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn usage_missing(run: &Measured<'_>) -> Option<String> {
-    let tokens = || run.sent.iter().map(|line| OutputTokens::of(line));
-    let unknown = tokens().filter(|tokens| *tokens == OutputTokens::Unknown).count();
-    let with_output = tokens().filter(|tokens| *tokens != OutputTokens::None).count();
-    (unknown > 0).then(|| {
+pub(super) fn usage_missing(found: &Responses) -> Option<String> {
+    let Responses { uncounted, with_output, .. } = found;
+    (*uncounted > 0).then(|| {
         format!(
-            "Responses with output but without usable usage: {unknown} of {with_output}; \
+            "Responses with output but without usable usage: {uncounted} of {with_output}; \
              token throughput has no value, and TPOT and decode rate leave them out."
         )
     })
 }
 
-pub(super) fn zero_tokens(run: &Measured<'_>) -> Option<String> {
-    let (responses, _) = responses_with(run, |seen| {
-        let tokens = seen.usage.and_then(|usage| usage.completion_tokens);
-        u64::from(has_output(seen) && tokens == Some(0))
-    });
+pub(super) fn zero_tokens(found: &Responses) -> Option<String> {
+    let responses = found.zero_tokens;
     (responses > 0).then(|| {
         format!(
             "Responses with output whose usage says 0 tokens: {responses}; they count as without \
@@ -48,28 +39,28 @@ pub(super) fn zero_tokens(run: &Measured<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn usage_disagrees(run: &Measured<'_>) -> Option<String> {
-    let (responses, counts) = with_anomaly(run, &[AnomalyKind::UsageDisagrees]);
-    (counts > 0).then(|| {
+pub(super) fn usage_disagrees(found: &Responses) -> Option<String> {
+    let Found { responses, count } = found.usage_disagrees;
+    (count > 0).then(|| {
         format!(
-            "Final token counts that are not those of an earlier final report: {counts} (responses \
+            "Final token counts that are not those of an earlier final report: {count} (responses \
              with any: {responses}); the last ones are taken."
         )
     })
 }
 
-pub(super) fn falling_counters(run: &Measured<'_>) -> Option<String> {
-    let (responses, counts) = with_anomaly(run, &[AnomalyKind::FallingCounter]);
-    (counts > 0).then(|| {
+pub(super) fn falling_counters(found: &Responses) -> Option<String> {
+    let Found { responses, count } = found.falling_counters;
+    (count > 0).then(|| {
         format!(
-            "Token counters that fell from one event to a later one: {counts} (responses with any: \
+            "Token counters that fell from one event to a later one: {count} (responses with any: \
              {responses}); the last values are taken."
         )
     })
 }
 
-pub(super) fn not_streamed(run: &Measured<'_>) -> Option<String> {
-    let (responses, _) = responses_with(run, |seen| u64::from(seen.whole_body_output));
+pub(super) fn not_streamed(found: &Responses) -> Option<String> {
+    let responses = found.whole_bodies;
     (responses > 0).then(|| {
         format!(
             "Responses that came as one body instead of a stream: {responses}; their output has \
@@ -78,19 +69,19 @@ pub(super) fn not_streamed(run: &Measured<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn held_back(run: &Measured<'_>) -> Option<String> {
-    let (responses, events) = with_anomaly(run, &[AnomalyKind::CoalescedStream]);
+pub(super) fn held_back(found: &Responses) -> Option<String> {
+    let Found { responses, count } = found.held_back;
     (responses > 0).then(|| {
         format!(
             "Responses whose output came mostly in bundles: {responses} (events in bundles: \
-             {events}); something on the way holds streams back, and arrivals do not tell when \
+             {count}); something on the way holds streams back, and arrivals do not tell when \
              events were sent."
         )
     })
 }
 
-pub(super) fn hidden_reasoning(run: &Measured<'_>) -> Option<String> {
-    let (responses, _) = with_anomaly(run, &[AnomalyKind::HiddenReasoning]);
+pub(super) fn hidden_reasoning(found: &Responses) -> Option<String> {
+    let responses = found.hidden_reasoning.responses;
     (responses > 0).then(|| {
         format!(
             "Responses that billed reasoning which was not streamed: {responses}; they have \
@@ -99,19 +90,18 @@ pub(super) fn hidden_reasoning(run: &Measured<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn malformed(run: &Measured<'_>) -> Option<String> {
-    let (responses, events) =
-        with_anomaly(run, &[AnomalyKind::InvalidJson, AnomalyKind::InvalidUtf8]);
-    (events > 0).then(|| {
+pub(super) fn malformed(found: &Responses) -> Option<String> {
+    let Found { responses, count } = found.malformed;
+    (count > 0).then(|| {
         format!(
-            "Malformed stream events that were passed over: {events} (responses with any: \
+            "Malformed stream events that were passed over: {count} (responses with any: \
              {responses})."
         )
     })
 }
 
-pub(super) fn think_tags(run: &Measured<'_>) -> Option<String> {
-    let (responses, _) = responses_with(run, |seen| u64::from(seen.think_tag_in_content));
+pub(super) fn think_tags(found: &Responses) -> Option<String> {
+    let responses = found.think_tags;
     (responses > 0).then(|| {
         format!(
             "Responses with a think tag in their content: {responses}; they are left out of \
@@ -120,9 +110,24 @@ pub(super) fn think_tags(run: &Measured<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn cached(run: &Measured<'_>) -> Option<String> {
-    let CachedShare { cached, prompt } = CachedShare::of(run)?;
-    (cached as f64 > NOTABLE_SHARE * prompt as f64).then(|| {
+/// A cell that had to be computed, and was not.
+pub(super) fn contaminated(run: &CollectedRun<'_>) -> Option<String> {
+    let share = run.measured.cached;
+    let CachedShare { cached, prompt, .. } = share;
+    let state = &run.plan.cache_state;
+    is_contaminated(state, share.ratio()).then(|| {
+        format!(
+            "Contaminated: the cell is declared {state}, but the server took {cached} of {prompt} \
+             prompt tokens from a cache, more than 1 percent; no gate on the figures passes."
+        )
+    })
+}
+
+pub(super) fn cached(run: &CollectedRun<'_>) -> Option<String> {
+    let share = run.measured.cached;
+    let CachedShare { cached, prompt, .. } = share;
+    let is_notable = share.ratio().is_some_and(|ratio| ratio > NOTABLE_SHARE);
+    (is_notable && !is_contaminated(&run.plan.cache_state, share.ratio())).then(|| {
         format!(
             "Prompt tokens that the server took from a cache: {cached} of {prompt}; first \
              output comes sooner for it."
@@ -130,34 +135,13 @@ pub(super) fn cached(run: &Measured<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn input_off_target(plan: &Plan, run: &Measured<'_>) -> Option<String> {
-    let target = plan.workload.target_input_tokens.filter(|target| *target > 0)?;
-    let prompt_tokens = |seen: &Observation| seen.usage.and_then(|usage| usage.prompt_tokens);
-    let off = |tokens: u64| tokens.abs_diff(target) as f64 / target as f64 > NOTABLE_SHARE;
-    let (responses, _) =
-        responses_with(run, |seen| u64::from(prompt_tokens(seen).is_some_and(off)));
-    (responses > 0).then(|| {
+pub(super) fn input_off_target(plan: &Plan, found: &Responses) -> Option<String> {
+    let target = plan.workload.target_input_tokens?;
+    let Responses { off_target, far_off_target, .. } = found;
+    (*off_target > 0).then(|| {
         format!(
-            "Prompts more than 1 percent off the target of {target} tokens by the server's \
-             count: {responses}."
+            "Prompts more than 1 percent off the target of {target} tokens by the server's count: \
+             {off_target}; more than 2 percent: {far_off_target}."
         )
     })
-}
-
-/// How many responses have such anomalies, and how many they have together.
-fn with_anomaly(run: &Measured<'_>, kinds: &[AnomalyKind]) -> (u64, u64) {
-    responses_with(run, |seen| {
-        let found = seen.anomalies.iter().filter(|anomaly| kinds.contains(&anomaly.kind));
-        found.map(|anomaly| anomaly.count).fold(0, u64::saturating_add)
-    })
-}
-
-/// How many responses have any, and how many they have together.
-fn responses_with(run: &Measured<'_>, count: impl Fn(&Observation) -> u64) -> (u64, u64) {
-    run.sent
-        .iter()
-        .filter_map(|line| line.observation.as_ref())
-        .map(count)
-        .filter(|count| *count > 0)
-        .fold((0, 0), |(responses, total), count| (responses + 1, total.saturating_add(count)))
 }

@@ -63,7 +63,7 @@ fn limitations_are_computed() {
         ("exactly the expected model: 1;", |run| {
             run.lines[0].observation.as_mut().unwrap().returned_models.clear();
         }),
-        ("target of 600 tokens by the server's count: 3", |run| {
+        ("target of 600 tokens by the server's count: 3; more than 2 percent: 3", |run| {
             run.plan.workload.target_input_tokens = Some(600);
         }),
         ("took from a cache: 100 of 512", |run| {
@@ -122,11 +122,13 @@ fn what_may_mislead_most_comes_first() {
         "The run was cut off: its journal has no end. Requests cut under way: 0; never sent or \
          lost under way: 3.",
         "Requests that did not succeed: 4 of 6 (allowed share 0.0); no gate on the figures passes.",
-        "Metrics that the client's own delay may have bent: 22 (named in \
+        "Metrics that the client's own delay may have bent: 24 (named in \
          instrument.client_limited); no gate on them passes. Give the client more CPU or a machine \
          of its own, or lower the load.",
         "Warm-up requests that did not succeed: 1 of 1; the engine may have been colder than it \
          seems.",
+        "Measured requests whose prompt was already sent in the warm-up: 1; a cache may have served \
+         them.",
         "Responses with output but without usable usage: 1 of 2; token throughput has no value, \
          and TPOT and decode rate leave them out.",
         "Malformed stream events that were passed over: 1 (responses with any: 1).",

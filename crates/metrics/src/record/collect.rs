@@ -1,0 +1,250 @@
+//! The lines of a journal, taken one by one: of each only what the record needs is kept.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use streamgauge_schema::{
+    Case, Completion, Digest, Evidence, JournalHeader, JournalTrailer, Plan, RequestLine,
+    RunRecordV2, Stage, TimeBasis,
+};
+
+use super::instrument::InstrumentSums;
+use super::responses::Responses;
+use super::{cases, journal, line};
+use crate::error::RecordError;
+use crate::kernel_basis::to_kernel_basis;
+use crate::measured::{Gathered, Measured};
+
+/// Makes a record from a journal that is read line by line: a run of a million requests needs some
+/// hundred megabytes, where its lines would need more than a gigabyte.
+///
+/// The lines may come in any order. [`build_record`](crate::build_record) does the same for lines
+/// that are all there.
+///
+/// ```
+/// use streamgauge_metrics::RunCollector;
+/// use streamgauge_schema::{JournalLine, Plan, read_typed};
+///
+/// let plan: Plan = read_typed(include_bytes!("../../../schema/tests/run/plan.json"))?;
+/// let journal = include_str!("../../../schema/tests/run/observations.jsonl");
+/// let mut lines = journal.lines().map(serde_json::from_str::<JournalLine>);
+/// let Some(Ok(JournalLine::Header(header))) = lines.next() else { panic!("a header") };
+///
+/// let mut run = RunCollector::new(&plan, &header)?;
+/// let mut end = None;
+/// for line in lines {
+///     match line? {
+///         JournalLine::Request(line) => run.add(&line)?,
+///         JournalLine::Trailer(trailer) => end = Some(trailer),
+///         JournalLine::Header(_) => panic!("one header"),
+///     }
+/// }
+/// let run = run.close(end.as_ref())?;
+/// let declared = run.cases().count() as u64;
+/// let record = run.into_record(Vec::new())?;
+/// assert_eq!(record.counts.declared, declared);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RunCollector<'a> {
+    plan: &'a Plan,
+    header: &'a JournalHeader,
+    places: Places,
+    lines: u64,
+    last_us: u64,
+    gathered: Gathered,
+    responses: Responses,
+    instrument: InstrumentSums,
+    warmup: Warmup,
+}
+
+/// A run whose journal was read to its end, and holds together.
+#[derive(Debug)]
+pub struct CollectedRun<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) header: &'a JournalHeader,
+    pub(super) trailer: Option<JournalTrailer>,
+    /// The last end of any request, warm-up included.
+    pub(super) last_us: u64,
+    pub(super) measured: Measured,
+    pub(super) responses: Responses,
+    pub(super) instrument: InstrumentSums,
+    pub(super) warmup: Warmup,
+}
+
+/// What was sent before the measurement.
+#[derive(Debug, Default)]
+pub(super) struct Warmup {
+    pub(super) sent: u64,
+    pub(super) succeeded: u64,
+    /// Its prompts, and those of the measured requests; without warm-up none are kept.
+    prompts: BTreeSet<u64>,
+    measured_prompts: Vec<u64>,
+}
+
+impl<'a> RunCollector<'a> {
+    /// Begins with a plan and the header of its journal.
+    ///
+    /// # Errors
+    /// When the plan contradicts itself or holds too many requests, or when the journal was written
+    /// for another plan.
+    pub fn new(plan: &'a Plan, header: &'a JournalHeader) -> Result<Self, RecordError> {
+        journal::check_plan(plan)?;
+        let digest = Digest::of_value(plan)?;
+        if digest != header.plan_sha256 {
+            return Err(RecordError::PlanDiffers { plan: digest, journal: header.plan_sha256 });
+        }
+        Ok(Self {
+            plan,
+            header,
+            places: Places::default(),
+            lines: 0,
+            last_us: 0,
+            gathered: Gathered::default(),
+            responses: Responses::default(),
+            instrument: InstrumentSums::default(),
+            warmup: Warmup::default(),
+        })
+    }
+
+    /// Takes a line.
+    ///
+    /// # Errors
+    /// When the plan does not hold its request, when the request had a line before, or when the line
+    /// contradicts itself.
+    pub fn add(&mut self, line: &RequestLine) -> Result<(), RecordError> {
+        let (stage, index) = (line.stage, line.index);
+        let declared = journal::declared(self.plan, stage);
+        if index >= declared {
+            return Err(RecordError::UndeclaredRequest { stage, index, declared });
+        }
+        if !self.places.insert(stage, index) {
+            return Err(RecordError::RepeatedRequest { stage, index });
+        }
+        line::check(self.plan, line).map_err(|contradiction| RecordError::Contradiction {
+            stage,
+            index,
+            contradiction,
+        })?;
+        self.lines += 1;
+        self.last_us = self.last_us.max(line.started_us.saturating_add(line.elapsed_us));
+        let has_warmup = self.plan.load.warmup > 0;
+        match stage {
+            Stage::Measured => {
+                if has_warmup {
+                    self.warmup.measured_prompts.push(short(&line.prompt_sha256));
+                }
+                self.add_measured(line);
+            }
+            Stage::Warmup => self.warmup.add(line),
+        }
+        Ok(())
+    }
+
+    fn add_measured(&mut self, line: &RequestLine) {
+        self.responses.add(self.plan, line);
+        self.instrument.add(line);
+        match self.plan.instrument.time_basis {
+            TimeBasis::Kernel => match to_kernel_basis(line) {
+                Some(line) => self.gathered.push_timed(&line),
+                None => self.gathered.push_untimed(line),
+            },
+            TimeBasis::Read => self.gathered.push_timed(line),
+        }
+    }
+
+    /// Ends with the journal's trailer; `None` when it has none, as the run was cut off.
+    ///
+    /// # Errors
+    /// When lines are missing, or when requests are not due in their order.
+    pub fn close(self, trailer: Option<&JournalTrailer>) -> Result<CollectedRun<'a>, RecordError> {
+        let plan = self.plan;
+        if let Some(trailer) = trailer {
+            journal::check_end(plan, self.lines, trailer)?;
+        }
+        let sent = &self.gathered.sent;
+        let offered = match trailer {
+            _ if !journal::ends_by_time(&plan.load) => plan.load.requests,
+            // What was sent is what was due.
+            Some(_) => sent.len() as u64,
+            // Whatever came before the last line was due, but some of it was lost.
+            None => sent.iter().map(|sent| sent.index + 1).max().unwrap_or(0),
+        };
+        let measured = self.gathered.close(plan, offered);
+        journal::check_due_times(&measured.sent)?;
+        Ok(CollectedRun {
+            plan,
+            header: self.header,
+            trailer: trailer.cloned(),
+            last_us: self.last_us,
+            measured,
+            responses: self.responses,
+            instrument: self.instrument,
+            warmup: self.warmup,
+        })
+    }
+}
+
+impl CollectedRun<'_> {
+    /// One case for each declared request, in their order: what stands in `cases.jsonl` where there
+    /// are more than a record holds.
+    pub fn cases(&self) -> impl Iterator<Item = Case> {
+        cases::of(self.plan, &self.measured)
+    }
+
+    /// How many cases there are.
+    #[must_use]
+    pub fn declared(&self) -> u64 {
+        self.measured.offered
+    }
+
+    /// The version 2 record of a run that nothing graded. Figures are taken over the measured
+    /// requests; warm-up is counted only. Above [`MAX_CASES_IN_RECORD`](crate::MAX_CASES_IN_RECORD)
+    /// requests it holds no cases.
+    ///
+    /// `evidence` are the files that all this was read from.
+    ///
+    /// # Errors
+    /// When a text of the plan may not be published.
+    pub fn into_record(self, evidence: Vec<Evidence>) -> Result<RunRecordV2, RecordError> {
+        super::record_of(self, evidence)
+    }
+}
+
+impl Warmup {
+    fn add(&mut self, line: &RequestLine) {
+        self.sent += 1;
+        self.succeeded += u64::from(line.completion == Completion::Succeeded);
+        self.prompts.insert(short(&line.prompt_sha256));
+    }
+
+    /// Measured requests whose prompt was sent in the warm-up too.
+    pub(super) fn shared_prompts(&self) -> u64 {
+        self.measured_prompts.iter().filter(|prompt| self.prompts.contains(prompt)).count() as u64
+    }
+}
+
+/// A digest in eight bytes; two different ones of a run agree with a chance of one in a million.
+fn short(digest: &Digest) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    digest.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The places that have a line, one bit for each.
+#[derive(Debug, Default)]
+struct Places([Vec<u64>; 2]);
+
+impl Places {
+    /// Whether the place had no line before.
+    fn insert(&mut self, stage: Stage, index: u64) -> bool {
+        let bits = &mut self.0[usize::from(stage == Stage::Warmup)];
+        let (word, bit) = ((index / 64) as usize, 1_u64 << (index % 64));
+        if bits.len() <= word {
+            bits.resize(word + 1, 0);
+        }
+        let is_new = bits[word] & bit == 0;
+        bits[word] |= bit;
+        is_new
+    }
+}

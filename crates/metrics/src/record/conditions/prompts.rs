@@ -1,0 +1,50 @@
+//! How prompts were made, and by what their lengths were chosen.
+
+use streamgauge_schema::{LengthBasis, Plan, PromptSource, SharedPrefix};
+
+/// Most probes that are listed one by one.
+const MOST_PROBES: usize = 4;
+
+pub(super) fn preparation(plan: &Plan) -> String {
+    match &plan.workload.source {
+        PromptSource::Dataset { records, repeat, nonce, .. } => {
+            let reuse = if *repeat { "; used again from the first" } else { "" };
+            let nonce =
+                if nonce.is_some() { "; a unique first line before each prompt" } else { "" };
+            format!("Dataset of {records} requests{reuse}{nonce}")
+        }
+        PromptSource::Synthetic { words, seed, prefix: None, nonce } => {
+            let nonce = if nonce.is_some() { "; a unique first line before each" } else { "" };
+            format!("Unique synthetic prompts of {words} words, seed {seed}{nonce}")
+        }
+        PromptSource::Synthetic { words, seed, prefix: Some(prefix), nonce } => {
+            let SharedPrefix { words: shared, count } = prefix;
+            let nonce = if nonce.is_some() {
+                "; a unique first line before each shared prefix"
+            } else {
+                ""
+            };
+            format!(
+                "Synthetic prompts of {words} words, seed {seed}; the first {shared} words of each \
+                 are one of {count} shared prefixes{nonce}"
+            )
+        }
+    }
+}
+
+pub(super) fn length_basis(basis: &LengthBasis) -> String {
+    match basis {
+        LengthBasis::Assumed {} => "Assumed: four tokens for three words".to_owned(),
+        LengthBasis::Calibrated { probes } if probes.len() <= MOST_PROBES => {
+            let counts = probes.iter();
+            let counts =
+                counts.map(|probe| format!("{} for {} words", probe.prompt_tokens, probe.words));
+            let counts: Vec<String> = counts.collect();
+            format!("Calibrated by the server's own counts: {} tokens", counts.join(", "))
+        }
+        LengthBasis::Calibrated { probes } => {
+            format!("Calibrated by the server's own counts of {} prompts", probes.len())
+        }
+        LengthBasis::Tokenizer { sha256 } => format!("A tokenizer's file, SHA-256 {sha256}"),
+    }
+}

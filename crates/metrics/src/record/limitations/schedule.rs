@@ -1,0 +1,98 @@
+//! What the figures do not say of the load: what was late, cut, or not offered at all.
+
+use streamgauge_schema::{EndReason, LoadReport, StageReport};
+
+use crate::record::CollectedRun;
+use crate::record::journal::ends_by_time;
+use crate::record::load::{LATE_AFTER_US, is_late};
+use crate::request::millis;
+
+/// Why a run did not come to its end. What was under way when one was cut off has no line.
+pub(super) fn stopped(run: &CollectedRun<'_>, load: &LoadReport) -> Option<String> {
+    let (cancelled, not_sent) = (load.cancelled, load.not_sent);
+    let reason = match run.trailer.as_ref().map(|trailer| trailer.reason) {
+        None => {
+            return Some(format!(
+                "The run was cut off: its journal has no end. Requests cut under way: {cancelled}; \
+                 never sent or lost under way: {not_sent}."
+            ));
+        }
+        Some(EndReason::ErrorRate) => {
+            let most = run.plan.limits.max_error_ratio;
+            let most = most.map_or_else(String::new, |share| format!(" than a share of {share:?}"));
+            format!("The run was stopped: more{most} of the requests that had ended had failed.")
+        }
+        Some(EndReason::Finished) if cancelled + not_sent == 0 => return None,
+        Some(EndReason::Finished) => "The time of the load was over.".to_owned(),
+        Some(EndReason::Interrupted) => "The run was stopped.".to_owned(),
+    };
+    Some(format!("{reason} Requests cut under way: {cancelled}; never sent: {not_sent}."))
+}
+
+pub(super) fn invalid_stages(load: &LoadReport) -> Option<String> {
+    let invalid = || load.stages.iter().filter(|stage| !stage.valid);
+    let sum = |of: fn(&StageReport) -> u64| invalid().map(of).sum::<u64>();
+    let (unsent, planned) = (sum(|stage| stage.unsent), sum(|stage| stage.planned));
+    (unsent > 0).then(|| {
+        format!(
+            "Stages of the schedule that were not offered: {} of {}; of the {planned} requests that \
+             they planned, {unsent} were never sent.",
+            invalid().count(),
+            load.stages.len()
+        )
+    })
+}
+
+pub(super) fn late(run: &CollectedRun<'_>, load: &LoadReport) -> Option<String> {
+    let late = || run.measured.sent.iter().filter(|sent| is_late(sent));
+    let (count, sent) = (late().count(), run.measured.sent.len());
+    let queued = late().filter(|sent| sent.queued_us() > Some(0)).count();
+    let longest_us = late().filter_map(|sent| sent.delay_us()).max()?;
+    load.late_after_ms?;
+    Some(format!(
+        "Requests that started more than {:?} ms behind their due time: {count} of {sent}, up to \
+         {:?} ms; the limit of requests under way held back {queued} of them. Latencies from the \
+         schedule count that wait.",
+        millis(LATE_AFTER_US),
+        millis(longest_us)
+    ))
+}
+
+/// With a client free before its time was over, the load was no longer the one that was asked for.
+pub(super) fn ended_by_its_limit(run: &CollectedRun<'_>) -> Option<String> {
+    let (load, sent) = (&run.plan.load, &run.measured.sent);
+    let length_ms = load.duration_ms.filter(|_| ends_by_time(load))?;
+    let first_us = sent.iter().map(|sent| sent.started_us).min()?;
+    let last_us = sent.iter().map(|sent| sent.started_us).max()?;
+    let end_us = first_us.saturating_add(length_ms.saturating_mul(1000));
+    let was_free = sent.iter().any(|sent| (last_us..end_us).contains(&sent.span().to_us));
+    (sent.len() as u64 == load.requests && was_free).then(|| {
+        format!(
+            "The load ended at its limit of {} requests, {:?} ms after its first, before its \
+             {length_ms} ms had passed.",
+            load.requests,
+            millis(last_us - first_us)
+        )
+    })
+}
+
+pub(super) fn warmup_failed(run: &CollectedRun<'_>) -> Option<String> {
+    let warmup = run.plan.load.warmup;
+    let not = warmup - run.warmup.succeeded;
+    (not > 0).then(|| {
+        format!(
+            "Warm-up requests that did not succeed: {not} of {warmup}; the engine may have been \
+             colder than it seems."
+        )
+    })
+}
+
+pub(super) fn warmup_shared(run: &CollectedRun<'_>) -> Option<String> {
+    let shared = run.warmup.shared_prompts();
+    (shared > 0).then(|| {
+        format!(
+            "Measured requests whose prompt was already sent in the warm-up: {shared}; a cache may \
+             have served them."
+        )
+    })
+}
