@@ -63,6 +63,7 @@ mod load_error;
 mod prompt;
 mod requests;
 mod schedule;
+mod search;
 mod synthetic;
 mod unique;
 
@@ -74,4 +75,5 @@ pub use load::{Clients, LoadEnd, LoadSpec, Rates};
 pub use load_error::LoadError;
 pub use requests::{Prompts, Requests, RequestsSpec, Reuse};
 pub use schedule::{DueTimes, Schedule};
+pub use search::{Found, Probe, Search, SearchError, SearchSpec};
 pub use synthetic::{MAX_WORDS, MIN_PREFIX_WORDS, MIN_WORDS, SyntheticPrompts};
