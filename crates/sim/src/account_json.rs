@@ -23,6 +23,7 @@ pub(crate) fn stamps(account: &Account) -> Vec<u8> {
         clock: "CLOCK_MONOTONIC",
         columns: ["id", "outcome", "received_ns", "kernel_received_ns", "output_steps_ns"],
         requests,
+        totals: totals(account.totals()),
     };
     serde_json::to_vec(&document).expect("texts and whole numbers always serialise")
 }
@@ -32,6 +33,7 @@ struct StampsDocument<'a> {
     clock: &'static str,
     columns: [&'static str; 5],
     requests: Vec<Stamps<'a>>,
+    totals: Value,
 }
 
 /// Its members are the columns.

@@ -8,6 +8,8 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::ReceiveTimestampns;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
@@ -39,7 +41,7 @@ impl Sim {
     /// [`SimError::Listen`] if the address cannot be had.
     pub async fn start(config: SimConfig, addr: SocketAddr) -> Result<SimServer, SimError> {
         let sim = Arc::new(Self::new(config)?);
-        let (listener, addr) = listen(addr)?;
+        let (listener, addr) = sim.listen(addr)?;
         let alarms = alarms()?;
         let (stop, stopped) = oneshot::channel();
         let account = sim.account.clone();
@@ -50,6 +52,18 @@ impl Sim {
     pub(crate) fn new(config: SimConfig) -> Result<Self, SimError> {
         config.check()?;
         Ok(Self { account: Account::new(config.account_limit, config.event_times), config })
+    }
+
+    /// Needs the context of a runtime.
+    pub(crate) fn listen(&self, addr: SocketAddr) -> Result<(TcpListener, SocketAddr), SimError> {
+        let (listener, addr) = listen(addr)?;
+        if self.config.kernel_stamps {
+            // Connections inherit it. Asked for by each of them, it would come too late for a
+            // request that is there when its connection is accepted.
+            setsockopt(&listener, ReceiveTimestampns, &true)
+                .map_err(|source| SimError::Listen { addr, source: source.into() })?;
+        }
+        Ok((listener, addr))
     }
 
     /// Serves until `stopped` resolves, then drops every connection.

@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use nix::sys::socket::sockopt::ReceiveTimestampns;
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::time::TimeSpec;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -123,15 +122,11 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Takes the connection over; each write is then sent at once.
+    /// Takes the connection over; each write is then sent at once. With `kernel_stamps` its listener
+    /// had asked the kernel for them.
     pub(crate) fn new(stream: TcpStream, tap: Arc<Tap>, kernel_stamps: bool) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        let control = if kernel_stamps {
-            setsockopt(&stream, ReceiveTimestampns, &true)?;
-            Some(nix::cmsg_space!(TimeSpec))
-        } else {
-            None
-        };
+        let control = kernel_stamps.then(|| nix::cmsg_space!(TimeSpec));
         Ok(Self { control, stream, tap })
     }
 }

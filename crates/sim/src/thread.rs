@@ -13,7 +13,7 @@ use crate::account::{Account, AccountTotals, RequestAccount};
 use crate::alarm::{Alarms, Ringer};
 use crate::config::SimConfig;
 use crate::error::SimError;
-use crate::server::{Sim, alarms, listen};
+use crate::server::{Sim, alarms};
 
 /// Starts a server on a new thread with a single-threaded runtime. Port 0 takes a free one.
 ///
@@ -33,7 +33,7 @@ pub fn spawn_thread(config: SimConfig, addr: SocketAddr) -> Result<ThreadedSim, 
     let account = sim.account.clone();
     let (stop, stopped) = oneshot::channel();
     let (ready, started) = mpsc::channel();
-    let serve = move || match prepare(addr) {
+    let serve = move || match prepare(&sim, addr) {
         Ok(Prepared { runtime, listener, addr, alarms }) => {
             // The receiver waits for this one message.
             let _ = ready.send(Ok(addr));
@@ -59,12 +59,12 @@ struct Prepared {
 
 /// Made on the server's thread, because a runtime must not be dropped on a thread that runs another
 /// one.
-fn prepare(addr: SocketAddr) -> Result<Prepared, SimError> {
+fn prepare(sim: &Sim, addr: SocketAddr) -> Result<Prepared, SimError> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(|source| SimError::Thread { source })?;
     let (listener, addr, alarms) = {
         let _context = runtime.enter();
-        let (listener, addr) = listen(addr)?;
+        let (listener, addr) = sim.listen(addr)?;
         (listener, addr, alarms()?)
     };
     Ok(Prepared { addr, alarms, listener, runtime })

@@ -147,7 +147,11 @@ async fn the_stamps_alone_have_a_short_form() {
             [first, second - first, third - second],
         ]],
     });
-    assert_eq!(document, expected);
+    let (_, whole) = client.call("GET", "/sim/account").await;
+    for member in ["clock", "columns", "requests"] {
+        assert_eq!(document[member], expected[member], "{member}");
+    }
+    assert_eq!(document["totals"], whole["totals"]);
 }
 
 #[tokio::test]
