@@ -43,6 +43,7 @@ pub async fn list_models(
     let mut models = models_in(&answer).ok_or_else(|| AskError {
         path: endpoint.path(path),
         class: FailureClass::NotEventStream,
+        status: None,
         message: "the answer is no list of models".to_owned(),
     })?;
     for model in &mut models {
@@ -64,15 +65,18 @@ pub async fn ask(
     max_bytes: usize,
     timeout: Duration,
 ) -> Result<Vec<u8>, AskError> {
-    let fail = |class, message: String| AskError {
-        path: endpoint.path(path),
-        class,
-        message: bounded(&access.headers.redact(&message)),
+    let too_late = |_| {
+        Err(Unanswered::new(FailureClass::DeadlineExceeded, format!("no answer in {timeout:?}")))
     };
     tokio::time::timeout(timeout, get(endpoint, access, dialect, path, max_bytes))
         .await
-        .map_err(|_| fail(FailureClass::DeadlineExceeded, format!("no answer in {timeout:?}")))?
-        .map_err(|(class, message)| fail(class, message))
+        .unwrap_or_else(too_late)
+        .map_err(|unanswered| AskError {
+            path: endpoint.path(path),
+            class: unanswered.class,
+            status: unanswered.status,
+            message: bounded(&access.headers.redact(&unanswered.message)),
+        })
 }
 
 fn models_in(answer: &[u8]) -> Option<Vec<Model>> {
@@ -87,18 +91,32 @@ fn models_in(answer: &[u8]) -> Option<Vec<Model>> {
         .collect()
 }
 
+/// Why a question has no answer; the message as it came.
+struct Unanswered {
+    class: FailureClass,
+    status: Option<u16>,
+    message: String,
+}
+
+impl Unanswered {
+    fn new(class: FailureClass, message: impl ToString) -> Self {
+        Self { class, status: None, message: message.to_string() }
+    }
+}
+
 async fn get(
     endpoint: &Endpoint,
     access: &Access,
     dialect: Dialect,
     api_path: &str,
     max_bytes: usize,
-) -> Result<Vec<u8>, (FailureClass, String)> {
+) -> Result<Vec<u8>, Unanswered> {
     let addresses = endpoint.resolve().await.map_err(|error| {
-        (FailureClass::Dns, format!("cannot resolve {}: {error}", endpoint.host()))
+        let message = format!("cannot resolve {}: {error}", endpoint.host());
+        Unanswered::new(FailureClass::Dns, message)
     })?;
     let template = Template::new(endpoint, api_path, dialect, &access.headers)
-        .map_err(|error| (FailureClass::RunnerError, error.to_string()))?;
+        .map_err(|error| Unanswered::new(FailureClass::RunnerError, error))?;
     let connector = Connector::new(
         endpoint.clone(),
         addresses,
@@ -107,11 +125,12 @@ async fn get(
         Duration::from_secs(3600),
         KernelStamps::Off,
     );
-    let connection = connector.connect().await.map_err(|error| (error.class, error.message))?;
+    let connection =
+        connector.connect().await.map_err(|error| Unanswered::new(error.class, error))?;
     let mut exchange = connection
         .exchange(template.get())
         .await
-        .map_err(|error| (FailureClass::PrematureEof, error.to_string()))?;
+        .map_err(|error| Unanswered::new(FailureClass::PrematureEof, error))?;
     let mut status = 0;
     let mut location = None;
     let mut answer = Vec::new();
@@ -128,9 +147,11 @@ async fn get(
             }
             Step::Bytes(_) => {
                 let message = format!("the answer is longer than {max_bytes} bytes");
-                return Err((FailureClass::OversizedEvent, message));
+                return Err(Unanswered::new(FailureClass::OversizedEvent, message));
             }
-            Step::Broken(error) => return Err((FailureClass::PrematureEof, error.to_string())),
+            Step::Broken(error) => {
+                return Err(Unanswered::new(FailureClass::PrematureEof, error));
+            }
             Step::End(_) => break,
         }
     }
@@ -139,7 +160,8 @@ async fn get(
             Some(location) => format!("redirects to {location}, which is not followed"),
             None => String::from_utf8_lossy(&answer).into_owned(),
         };
-        return Err((FailureClass::HttpStatus, format!("status {status}: {text}")));
+        let message = format!("status {status}: {text}");
+        return Err(Unanswered { class: FailureClass::HttpStatus, status: Some(status), message });
     }
     Ok(answer)
 }

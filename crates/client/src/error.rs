@@ -96,6 +96,8 @@ pub struct AskError {
     pub path: String,
     /// The class of the failure.
     pub class: FailureClass,
+    /// The status, if the answer had another than success.
+    pub status: Option<u16>,
     /// What happened.
     pub message: String,
 }

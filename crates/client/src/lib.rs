@@ -12,7 +12,7 @@
 //! | `engine`, `course` | a plan carried out: stages, and when to stop |
 //! | `crew`, `worker`, `alarm`, `cancel` | who carries it out: threads, due times, the end of everything |
 //! | `journal`, `run_dir` | what is on disk |
-//! | `ask` | questions before a run |
+//! | `ask`, `ready` | questions before a run |
 //! | `capture`, `replay` | saved responses, observed again |
 //!
 //! ```
@@ -53,6 +53,7 @@ mod error;
 mod journal;
 mod lags;
 mod pool;
+mod ready;
 mod receive;
 mod replay;
 mod run_dir;
@@ -72,6 +73,7 @@ pub use endpoint::Endpoint;
 pub use engine::{Access, RunError, RunSetup, run};
 pub use error::{AskError, EndpointError, HeaderError, JournalError, TlsError, TransportError};
 pub use journal::{Journal, JournalWriter};
+pub use ready::wait_ready;
 pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file, write_new};
 pub use text::bounded;

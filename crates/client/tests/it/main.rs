@@ -7,6 +7,8 @@ mod fixtures;
 mod journal;
 mod limits;
 mod plan;
+mod ready;
 mod shapes;
 mod sim;
 mod tls;
+mod workers;

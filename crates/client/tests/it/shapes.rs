@@ -42,7 +42,7 @@ fn latencies_ms(lines: &[RequestLine]) -> Vec<(f64, f64)> {
 }
 
 /// The most requests that were under way at once.
-fn peak(lines: &[RequestLine]) -> i64 {
+pub(crate) fn peak(lines: &[RequestLine]) -> i64 {
     let mut edges: Vec<(u64, i64)> = lines
         .iter()
         .flat_map(|line| [(line.started_us, 1), (line.started_us + line.elapsed_us, -1)])
