@@ -3,6 +3,9 @@
 //! Invariant: a [`Lengths`] is a rising line, so more tokens never mean fewer words; and what it
 //! was drawn through stands in its [`basis`](Lengths::basis).
 
+#[cfg(feature = "tokenizer")]
+mod tokenizer;
+
 use streamgauge_schema::{LengthBasis, LengthProbe};
 
 /// Tokens of a word of English in common tokenizers.
@@ -69,6 +72,13 @@ pub enum LengthError {
         probe: LengthProbe,
         /// Its tokens on the line.
         expected: f64,
+    },
+    /// A tokenizer's file cannot be used.
+    #[cfg(feature = "tokenizer")]
+    #[error("no usable tokenizer: {reason}")]
+    Tokenizer {
+        /// What its reader says.
+        reason: String,
     },
 }
 

@@ -96,6 +96,23 @@ impl SyntheticPrompts {
         Self { nonce: Some(seed), ..self }
     }
 
+    /// The same prompts in two lengths, the second their own. Their counted tokens give
+    /// [`Lengths`](crate::Lengths) by which the right number of words is found.
+    ///
+    /// ```
+    /// let prompts = streamgauge_workload::SyntheticPrompts::new(384, 0)?;
+    /// assert_eq!(prompts.in_two_lengths().map(|prompts| prompts.words()), [202, 384]);
+    /// # Ok::<(), streamgauge_workload::WorkloadError>(())
+    /// ```
+    #[must_use]
+    pub fn in_two_lengths(&self) -> [Self; 2] {
+        let least = MIN_WORDS + self.prefix.map_or(0, |prefix| prefix.words);
+        let spare = self.words - least;
+        // Of a short prompt the other length is a longer one: near each other two say little.
+        let other = if spare >= 2 * MIN_WORDS { least + spare / 2 } else { least + 4 * MIN_WORDS };
+        [Self { words: other, ..*self }, *self]
+    }
+
     /// Words a prompt.
     #[must_use]
     pub fn words(&self) -> u64 {

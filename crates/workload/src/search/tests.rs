@@ -24,9 +24,12 @@ fn loads(search: &Search) -> Vec<f64> {
     search.probes().iter().map(|probe| probe.load).collect()
 }
 
+/// What is searched, the capacity, the loads probed, and the highest held and the lowest failed.
+type Case = (SearchSpec, f64, &'static [f64], [Option<f64>; 2]);
+
 #[test]
 fn these_loads_are_probed() {
-    let cases: [(SearchSpec, f64, &[f64], [Option<f64>; 2]); 8] = [
+    let cases: [Case; 8] = [
         (clients(1, 8), 100.0, &[1.0, 2.0, 4.0, 8.0], [Some(8.0), None]),
         (clients(1, 6), 5.0, &[1.0, 2.0, 4.0, 6.0, 5.0], [Some(5.0), Some(6.0)]),
         (clients(5, 5), 9.0, &[5.0], [Some(5.0), None]),
