@@ -48,6 +48,9 @@ fn basis_fault(plan: &Plan) -> Option<String> {
 
 fn stages_fault(load: &Load) -> Option<String> {
     let LoadShape::OpenLoop { stages, .. } = &load.shape else { return None };
+    if stages.is_empty() {
+        return Some("an open loop has no stage".to_owned());
+    }
     let sum = stages.iter().try_fold(0_u64, |sum, stage| sum.checked_add(stage.requests));
     (sum != Some(load.requests)).then(|| {
         let sum = sum.map_or("more than 64 bits hold".to_owned(), |sum| sum.to_string());

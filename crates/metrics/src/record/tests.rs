@@ -1,7 +1,12 @@
 //! Records of small invented runs.
 
+mod arrivals;
+mod clocks;
+mod conditions;
+mod goals;
 mod journal;
 mod limitations;
+mod loads;
 
 use proptest::prelude::*;
 use streamgauge_schema::{
@@ -35,7 +40,9 @@ impl Run {
 
     fn build(&self) -> Result<RunRecordV2, RecordError> {
         let header = header(&self.plan);
-        let finished = self.lines.len() as u64 == self.plan.load.requests + self.plan.load.warmup;
+        let load = &self.plan.load;
+        let finished =
+            self.lines.len() as u64 == load.requests + load.warmup || load.duration_ms.is_some();
         let trailer = self.ended.then(|| JournalTrailer {
             reason: if finished { EndReason::Finished } else { EndReason::Interrupted },
             completed_at: Timestamp::from_unix_micros(1_790_000_009_000_000),

@@ -2,8 +2,8 @@
 
 use streamgauge_schema::{LengthBasis, Plan, PromptSource, SharedPrefix};
 
-/// Most probes that are listed one by one.
-const MOST_PROBES: usize = 4;
+/// Most probes that are listed one by one, however large their numbers are.
+const MOST_PROBES: usize = 3;
 
 pub(super) fn preparation(plan: &Plan) -> String {
     match &plan.workload.source {
@@ -36,11 +36,11 @@ pub(super) fn length_basis(basis: &LengthBasis) -> String {
     match basis {
         LengthBasis::Assumed {} => "Assumed: four tokens for three words".to_owned(),
         LengthBasis::Calibrated { probes } if probes.len() <= MOST_PROBES => {
-            let counts = probes.iter();
-            let counts =
-                counts.map(|probe| format!("{} for {} words", probe.prompt_tokens, probe.words));
-            let counts: Vec<String> = counts.collect();
-            format!("Calibrated by the server's own counts: {} tokens", counts.join(", "))
+            let each = probes
+                .iter()
+                .map(|probe| format!("{} words are {} tokens", probe.words, probe.prompt_tokens));
+            let each: Vec<String> = each.collect();
+            format!("Calibrated by the server's own counts: {}", each.join(", "))
         }
         LengthBasis::Calibrated { probes } => {
             format!("Calibrated by the server's own counts of {} prompts", probes.len())

@@ -28,11 +28,11 @@ pub(super) fn check_schedule(plan: &Plan, line: &RequestLine) -> Result<(), Stri
     };
     let name = shape.name();
     require(scheduled.is_some() == is_due, || {
-        format!("scheduled_us is {}, the load is a {name}", shown(scheduled))
+        format!("scheduled_us is {}, the load is {name}", shown(scheduled))
     })?;
     require(queued.is_some() == has_limit, || {
         let limit = if is_capped { "a limit" } else { "no limit" };
-        format!("queued_us is {}, the load is a {name} with {limit} under way", shown(queued))
+        format!("queued_us is {}, the load is {name} with {limit} under way", shown(queued))
     })?;
     let Some(scheduled) = scheduled else { return Ok(()) };
     let earliest = scheduled.checked_add(queued.unwrap_or(0));
