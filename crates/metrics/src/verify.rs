@@ -99,6 +99,7 @@ pub fn verify(document: &Document) -> Verification {
     let mut rules = Rules::default();
     match document {
         Document::Comparison(comparison) => comparison::check(comparison, &mut rules),
+        Document::ComparisonV2(_) => {}
         Document::Run(record) => check_record(record, &mut rules),
     }
     Verification { findings: rules.0, notes: notes::unknown_words(document) }

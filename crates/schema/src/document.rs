@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::comparison::{Comparison, ComparisonSchema};
+use crate::comparison_v2::{ComparisonSchemaV2, ComparisonV2};
 use crate::error::{CanonicalError, ReadError};
 use crate::json::{Json, Layout, Position, file_bytes};
 use crate::path::JsonPath;
@@ -11,8 +12,10 @@ use crate::record::{RunRecord, RunRecordV1, RunRecordV2};
 /// A published document, read and typed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Document {
-    /// A comparison.
+    /// A comparison of version 1.
     Comparison(Box<Comparison>),
+    /// A comparison of version 2.
+    ComparisonV2(Box<ComparisonV2>),
     /// A run record.
     Run(RunRecord),
 }
@@ -30,6 +33,9 @@ impl Document {
         match version {
             [Some(schema), None] if schema.as_str() == Some(ComparisonSchema::V1.as_str()) => {
                 Ok(Self::Comparison(Box::new(read_typed(bytes)?)))
+            }
+            [Some(schema), None] if schema.as_str() == Some(ComparisonSchemaV2::V2.as_str()) => {
+                Ok(Self::ComparisonV2(Box::new(read_typed(bytes)?)))
             }
             [None, Some(Json::Uint(1))] => {
                 Ok(Self::Run(RunRecord::V1(Box::new(read_typed::<RunRecordV1>(bytes)?))))
@@ -54,6 +60,7 @@ impl Document {
     pub fn file_bytes(&self) -> Result<Vec<u8>, CanonicalError> {
         match self {
             Self::Comparison(comparison) => file_bytes(comparison, Layout::AsGiven),
+            Self::ComparisonV2(comparison) => file_bytes(comparison, Layout::AsGiven),
             Self::Run(RunRecord::V1(record)) => file_bytes(record, Layout::Sorted),
             Self::Run(RunRecord::V2(record)) => file_bytes(record, Layout::Sorted),
         }

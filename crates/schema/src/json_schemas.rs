@@ -3,14 +3,16 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::comparison::Comparison;
+use crate::comparison_v2::ComparisonV2;
+use crate::gate::Gates;
 use crate::journal::JournalLine;
 use crate::plan::Plan;
 use crate::record::{RunRecordV1, RunRecordV2};
 
-const NAMES: [&str; 4] = ["comparison", "journal", "plan", "run-record"];
+const NAMES: [&str; 5] = ["comparison", "gates", "journal", "plan", "run-record"];
 
 /// The names that [`json_schema`] knows.
 #[must_use]
@@ -18,8 +20,8 @@ pub fn schema_names() -> &'static [&'static str] {
     &NAMES
 }
 
-/// The JSON Schema of a document by name: `comparison`, `journal` (one line of it), `plan` or
-/// `run-record` (any version). `None` for another name.
+/// The JSON Schema of a document by name: `comparison` (any version), `gates`, `journal` (one line
+/// of it), `plan` or `run-record` (any version). `None` for another name.
 ///
 /// A schema knows the members, types and words; what members must agree on is a matter of
 /// verification.
@@ -34,7 +36,8 @@ pub fn schema_names() -> &'static [&'static str] {
 #[must_use]
 pub fn json_schema(name: &str) -> Option<Value> {
     Some(match name {
-        "comparison" => of::<Comparison>(),
+        "comparison" => comparison(),
+        "gates" => gates(),
         "journal" => of::<JournalLine>(),
         "plan" => of::<Plan>(),
         "run-record" => run_record(),
@@ -48,6 +51,16 @@ fn generator() -> SchemaGenerator {
         .for_serialize()
         .with_transform(RecursiveTransform(name_null_as_json_does))
         .into_generator()
+}
+
+/// Gates are written by people, who may leave out what has a default.
+fn gates() -> Value {
+    SchemaSettings::draft2020_12()
+        .for_deserialize()
+        .with_transform(RecursiveTransform(name_null_as_json_does))
+        .into_generator()
+        .into_root_schema_for::<Gates>()
+        .to_value()
 }
 
 /// Descriptions come from the types' documentation, where `null` is `None`.
@@ -71,10 +84,28 @@ fn run_record() -> Value {
         // Both were named by `subschema_for` above.
         definitions[name]["properties"]["schema_version"]["const"] = version.into();
     }
+    any_of("RunRecord", "A run record of any version.", versions, definitions)
+}
+
+/// One schema for all versions; which one a comparison has stands in `schema`.
+fn comparison() -> Value {
+    let mut generator = generator();
+    let versions =
+        [generator.subschema_for::<Comparison>(), generator.subschema_for::<ComparisonV2>()];
+    let definitions = generator.take_definitions(true);
+    any_of("Comparison", "A comparison of any version.", versions, definitions)
+}
+
+fn any_of(
+    title: &str,
+    description: &str,
+    versions: [Schema; 2],
+    definitions: Map<String, Value>,
+) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "RunRecord",
-        "description": "A run record of any version.",
+        "title": title,
+        "description": description,
         "oneOf": versions,
         "$defs": definitions,
     })

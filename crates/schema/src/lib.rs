@@ -25,16 +25,19 @@
 //! | --- | --- |
 //! | `plan`, `request`, `stream` | what goes into a measurement |
 //! | `observation`, `extraction`, `outcome`, `journal` | what comes out of it |
-//! | `record`, `comparison`, `document` | what is published |
+//! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
+//! | `gate` | which figures a comparison holds to which limits |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
 //! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
 //! | `json_schemas` (feature `schemars`) | JSON Schemas of the documents |
 
 mod comparison;
+mod comparison_v2;
 mod digest;
 mod document;
 mod error;
 mod extraction;
+mod gate;
 mod journal;
 mod json;
 #[cfg(feature = "schemars")]
@@ -57,10 +60,16 @@ pub use comparison::{
     CellComparison, Comparison, ComparisonSchema, MetricComparison, OrderedMap, Turnover,
     TurnoverFailure, TurnoverFailureClass,
 };
+pub use comparison_v2::{
+    AllowedDifference, Build, CellComparisonV2, ComparedFigure, ComparedRun, ComparisonMethod,
+    ComparisonSchemaV2, ComparisonV2, CountFinding, Equivalence, FindingName, FindingVerdict,
+    GateInForce, Limitation, LimitationKind, Looks, MetricComparisonV2, Tally, ValueFinding,
+};
 pub use digest::Digest;
 pub use document::{Document, read_typed};
 pub use error::{CanonicalError, ReadError, TextFault};
 pub use extraction::{ChoiceExtraction, Extraction, HttpExtraction, Text};
+pub use gate::{Gate, GateStatistic, GateVerdict, Gates, GatesFault};
 pub use journal::{
     EndReason, Failure, JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage,
 };

@@ -174,6 +174,8 @@ fn load_record(path: &Path) -> anyhow::Result<RunRecord> {
     }
     match document {
         Document::Run(record) => Ok(record),
-        Document::Comparison(_) => bail!("{} is a comparison, not a run record", shown()),
+        Document::Comparison(_) | Document::ComparisonV2(_) => {
+            bail!("{} is a comparison, not a run record", shown())
+        }
     }
 }

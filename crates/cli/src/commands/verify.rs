@@ -181,7 +181,9 @@ fn check_document(path: &Path, bytes: &[u8], explain: bool) -> anyhow::Result<Re
             .collect(),
         unproven: explain.then(|| unproven(&document).iter().map(ToString::to_string).collect()),
         unproven_means: match document {
-            Document::Comparison(_) => "unproven: a change of these would go unnoticed",
+            Document::Comparison(_) | Document::ComparisonV2(_) => {
+                "unproven: a change of these would go unnoticed"
+            }
             Document::Run(_) => "covered by the digest in run_id alone",
         },
     })

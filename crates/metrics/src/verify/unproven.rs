@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use streamgauge_schema::{Comparison, Document, Json, JsonPath, Layout, file_bytes};
+use streamgauge_schema::{CanonicalError, Document, Json, JsonPath, Layout, file_bytes};
 
 use super::identity::DIGEST_RULE;
 use super::leaves::{leaves, value_at};
@@ -23,7 +23,8 @@ use super::{Finding, verify};
 #[must_use]
 pub fn unproven(document: &Document) -> Vec<JsonPath> {
     match document {
-        Document::Comparison(comparison) => unnoticed(document, comparison),
+        Document::Comparison(comparison) => unnoticed(document, Json::from_value(comparison)),
+        Document::ComparisonV2(comparison) => unnoticed(document, Json::from_value(comparison)),
         Document::Run(_) => covered_by_digest_alone(document),
     }
 }
@@ -36,9 +37,9 @@ fn covered_by_digest_alone(record: &Document) -> Vec<JsonPath> {
     all.filter(|member| !covered.contains(member)).collect()
 }
 
-fn unnoticed(document: &Document, comparison: &Comparison) -> Vec<JsonPath> {
+fn unnoticed(document: &Document, tree: Result<Json, CanonicalError>) -> Vec<JsonPath> {
     // A comparison with a number that JSON does not know has no text, and none was ever read.
-    let Ok(tree) = Json::from_value(comparison) else { return Vec::new() };
+    let Ok(tree) = tree else { return Vec::new() };
     let verification = verify(document);
     let covered = members_of(verification.findings.iter());
     let is_noticed = |member: &JsonPath| match changed(&tree, member) {
