@@ -11,6 +11,8 @@ use crate::schedule::Schedule;
 /// The members that a line may have.
 pub(crate) const MEMBERS: [&str; 7] =
     ["id", "prompt", "messages", "input_tokens", "max_tokens", "expect", "at_ms"];
+/// Members that are sooner compared with each other than put into a set.
+const FEW_MEMBERS: usize = 8;
 /// Characters of a value that an error shows.
 const SHOWN_CHARS: usize = 60;
 
@@ -120,8 +122,14 @@ fn check_known(members: &[(String, Json)]) -> Result<(), LineFault> {
 
 /// Of a name that stands twice, readers take one value or the other.
 fn check_distinct(members: &[(String, Json)], owner: &JsonPath) -> Result<(), LineFault> {
-    let mut seen = HashSet::new();
-    match members.iter().find(|(name, _)| !seen.insert(name)) {
+    let twice = if members.len() <= FEW_MEMBERS {
+        let before = |place: usize, name: &str| members[..place].iter().any(|(key, _)| key == name);
+        members.iter().enumerate().find(|(place, (name, _))| before(*place, name)).map(|(_, m)| m)
+    } else {
+        let mut seen = HashSet::new();
+        members.iter().find(|(name, _)| !seen.insert(name))
+    };
+    match twice {
         Some((name, _)) => Err(member(owner.clone().key(name), MemberFault::Twice)),
         None => Ok(()),
     }

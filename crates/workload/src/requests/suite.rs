@@ -9,6 +9,9 @@ use crate::dataset::{Dataset, Prompt};
 use crate::prompt::{SentPrompt, Text};
 use crate::synthetic::SyntheticPrompts;
 
+/// Prompts of a suite whose digests enter its own. That of all others follows from the file or the
+/// recipe, whose digest stands beside it, and a run of millions is not to wait for them.
+const SUITE_PROMPTS: u64 = 100_000;
 /// Digests that are written down before they are hashed, so that a suite of millions needs no
 /// memory.
 const DIGESTS_AT_ONCE: usize = 512;
@@ -24,10 +27,12 @@ struct Described {
 }
 
 impl Requests {
-    /// What a plan says of these requests. It makes every measured prompt once, or every line's.
+    /// What a plan says of these requests.
     ///
     /// `suite_sha256` is taken over the prompts without their nonces: two runs that differ in
-    /// nothing else have the same suite.
+    /// nothing else have the same suite. Of more than 100,000 measured requests it is taken over
+    /// the first 100,000 prompts and the number of requests (`{dataset, dataset_version, prompts,
+    /// requests}`).
     #[must_use]
     pub fn describe(&self) -> Workload {
         let described = match &self.spec.prompts {
@@ -100,15 +105,20 @@ impl Requests {
         lines.map(|(place, line)| self.sent_line(line, place, None).digest()).collect()
     }
 
-    /// The digest of the canonical bytes of `{dataset, dataset_version, prompts}`.
+    /// The digest of the suite's canonical bytes.
     fn suite(&self, dataset: &str, prompts: impl Iterator<Item = Digest>) -> Digest {
         let begin = format!(
             "{{\n  \"dataset\": {},\n  \"dataset_version\": {},\n  \"prompts\": [",
             canonical(dataset),
             canonical(self.spec.suite_version.as_str()),
         );
-        let mut prompts = prompts.peekable();
-        let end = if prompts.peek().is_some() { "\n  ]\n}\n" } else { "]\n}\n" };
+        let requests = self.spec.requests;
+        let end = match requests {
+            0 => "]\n}\n".to_owned(),
+            1..=SUITE_PROMPTS => "\n  ]\n}\n".to_owned(),
+            _ => format!("\n  ],\n  \"requests\": {requests}\n}}\n"),
+        };
+        let mut prompts = prompts.take(SUITE_PROMPTS as usize).peekable();
         let mut separator = "";
         let blocks = std::iter::from_fn(|| {
             prompts.peek()?;
@@ -119,7 +129,7 @@ impl Requests {
             }
             Some(block)
         });
-        Digest::of_parts([begin].into_iter().chain(blocks).chain([end.to_owned()]))
+        Digest::of_parts([begin].into_iter().chain(blocks).chain([end]))
     }
 }
 

@@ -394,3 +394,22 @@ fn a_workload_is_described_by_its_digests() {
         assert_ne!(other.describe().suite_sha256, workload.suite_sha256);
     }
 }
+
+#[test]
+fn a_long_suite_is_known_by_its_beginning_and_its_length() {
+    let of = |requests| from_file(LINES, REPEAT, requests, 0).unwrap();
+    let long = of(100_001);
+    let prompts: Vec<Digest> = digests(&long, Stage::Measured, 4);
+    let prompts: Vec<&Digest> = prompts.iter().cycle().take(100_000).collect();
+    let suite = |requests| {
+        let begin =
+            [("dataset", Json::from("d.jsonl")), ("dataset_version", Json::from("suite-v1"))];
+        let prompts = [("prompts", Json::from_value(&prompts).unwrap())];
+        let members = begin.into_iter().chain(prompts).chain(requests);
+        let members = members.map(|(name, value)| (name.to_owned(), value)).collect();
+        Digest::of_value(&Json::Object(members)).unwrap()
+    };
+    assert_eq!(of(100_000).describe().suite_sha256, suite(None));
+    assert_eq!(long.describe().suite_sha256, suite(Some(("requests", Json::Uint(100_001)))));
+    assert_eq!(long.describe().repeated_prompts, 100_001);
+}
