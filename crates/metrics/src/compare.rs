@@ -3,6 +3,7 @@
 //! It is arithmetic on the figures as they stand. The noise between runs, which is what matters, is
 //! not considered, and the comparison says so.
 
+mod error;
 mod matching;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use crate::gate::{
 
 use crate::record::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL};
 
+pub use error::CompareError;
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
 
 /// The gated metrics: their ids in records, and their names in comparisons.
@@ -50,58 +52,6 @@ impl fmt::Display for Side {
             Self::Candidate => "candidate",
         })
     }
-}
-
-/// Records that cannot be compared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompareError {
-    /// The point rule takes one run of each cell; it neither pools nor chooses.
-    #[error("cell {cell} has more than one run on the {side} side: the point rule takes one")]
-    CellRepeated {
-        /// The cell.
-        cell: Identifier,
-        /// The side that has it more than once.
-        side: Side,
-    },
-    /// A cell without a partner.
-    #[error("cell {cell} stands on the {side} side only")]
-    CellUnmatched {
-        /// The cell.
-        cell: Identifier,
-        /// The side that has it.
-        side: Side,
-    },
-    /// Matching conditions differ.
-    #[error("the sides are not comparable: {}", matching::list(.differences))]
-    Differing {
-        /// Each condition that differs, with both values.
-        differences: Vec<Difference>,
-    },
-    /// A record without the metrics that are gated, such as any of version 1.
-    #[error("{side} record {run_id} has no {}", .metrics.join(", "))]
-    MetricsMissing {
-        /// The record's side.
-        side: Side,
-        /// The record.
-        run_id: Identifier,
-        /// The metrics that it lacks.
-        metrics: Vec<&'static str>,
-    },
-    /// A side without a record.
-    #[error("there is no {side} record")]
-    NoRuns {
-        /// The side.
-        side: Side,
-    },
-    /// One side served several images, so that it is not one build.
-    #[error("the {side} side names several images: {}", .images.join(", "))]
-    SeveralImages {
-        /// The side.
-        side: Side,
-        /// The images.
-        images: Vec<String>,
-    },
 }
 
 /// Compares a candidate with a baseline by the point rule: one run each, matched by cell.
