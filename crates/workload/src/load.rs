@@ -13,10 +13,7 @@ use streamgauge_schema::{Arrivals, ClientStage, Load, LoadShape, RateStage};
 
 use crate::cell::cell_name;
 use crate::load_error::LoadError;
-use crate::schedule::{
-    ArrivalTimes, check_client_stages, check_clients, check_concurrency, check_length, check_order,
-    check_rates, check_requests, integral,
-};
+use crate::schedule::{ArrivalTimes, check, integral};
 
 /// Requests on average that are surely too many, however their times are spread.
 const HOPELESS: f64 = 2.0 * Load::MAX_REQUESTS as f64;
@@ -114,16 +111,17 @@ impl LoadSpec {
     /// When a number is out of range, nothing ends the load, or it would hold no request or more
     /// than [`Load::MAX_REQUESTS`].
     pub fn resolve(&self, end: LoadEnd, warmup: u64) -> Result<Load, LoadError> {
+        check::warmup(warmup)?;
         if let Some(requests) = end.requests {
-            check_requests(requests)?;
+            check::requests(requests)?;
         }
         if let Some(length) = end.duration_ms {
-            check_length("the load", length)?;
+            check::length("the load", length)?;
         }
         let (shape, requests, duration_ms) = match self {
             Self::Clients(clients) => closed(clients, end)?,
             Self::Rates { rates, arrivals, max_concurrency } => {
-                check_concurrency(*max_concurrency)?;
+                check::concurrency(*max_concurrency)?;
                 let stages = open(rates, arrivals, end)?;
                 let requests = stages.iter().map(|stage| stage.requests).sum();
                 let length = stages.iter().map(|stage| stage.duration_ms).sum();
@@ -142,12 +140,12 @@ type Resolved = (LoadShape, u64, Option<u64>);
 fn closed(clients: &Clients, end: LoadEnd) -> Result<Resolved, LoadError> {
     let (shape, length) = match &clients.0 {
         Part::Constant(concurrency) => {
-            check_clients(1, *concurrency)?;
+            check::clients(1, *concurrency)?;
             (LoadShape::ClosedLoop { concurrency: *concurrency }, end.duration_ms)
         }
         Part::Stages(stages) => {
             no_other_length(end)?;
-            let length = check_client_stages(stages)?;
+            let length = check::client_stages(stages)?;
             (LoadShape::ClosedStages { stages: stages.clone() }, Some(length))
         }
     };
@@ -176,7 +174,7 @@ fn open(rates: &Rates, arrivals: &Arrivals, end: LoadEnd) -> Result<Vec<RateStag
             stages.clone()
         }
     };
-    check_rates(arrivals, &stages)?;
+    check::rates(arrivals, &stages)?;
     count(&mut stages, arrivals, end.requests)?;
     Ok(stages)
 }
@@ -218,13 +216,14 @@ fn trace(
     max_concurrency: Option<u64>,
     end: LoadEnd,
 ) -> Result<Resolved, LoadError> {
-    check_concurrency(max_concurrency)?;
-    check_order(due_us)?;
+    check::concurrency(max_concurrency)?;
+    check::order(due_us)?;
+    check::trace_length(end.requests.unwrap_or(0), due_us)?;
     let end_us = end.duration_ms.map_or(u64::MAX, |length| length.saturating_mul(1000));
     let before_end = due_us.partition_point(|due| *due < end_us);
     let requests = end.requests.unwrap_or(before_end as u64).min(before_end as u64);
     let Some(last) = due_us[..requests as usize].last() else { return Err(LoadError::NoRequest) };
-    check_requests(requests)?;
+    check::requests(requests)?;
     let span_ms = last.div_ceil(1000);
     Ok((LoadShape::Trace { max_concurrency, span_ms }, requests, end.duration_ms))
 }

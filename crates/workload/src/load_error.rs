@@ -114,6 +114,12 @@ pub enum LoadError {
         /// Its due time.
         due_us: u64,
     },
+    /// Too many warm-up requests.
+    #[error("{requests} warm-up requests are more than {}", Load::MAX_REQUESTS)]
+    Warmup {
+        /// The number.
+        requests: u64,
+    },
     /// A due time lies before the one in front of it.
     #[error("request {index} of the trace is due at {due_us} µs, before the one in front of it")]
     TraceOrder {

@@ -5,7 +5,7 @@
 //! moment at which the first measured request could be sent.
 
 mod arrivals;
-mod check;
+pub(crate) mod check;
 mod clients;
 mod gaps;
 #[cfg(test)]
@@ -18,10 +18,6 @@ use streamgauge_schema::{Arrivals, ClientStage, Load, LoadShape, RateStage};
 
 use crate::load_error::LoadError;
 pub(crate) use arrivals::{ArrivalTimes, integral};
-pub(crate) use check::{
-    check_client_stages, check_clients, check_concurrency, check_length, check_order, check_rates,
-    check_requests,
-};
 
 /// The measured part of a load, checked.
 ///

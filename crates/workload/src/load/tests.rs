@@ -155,7 +155,7 @@ fn closed_loops_and_traces_end_with_whichever_comes_first() {
         (clients("1..8:8s,8:2s"), end(Some(64), None), ("c1-8_8", 64, Some(10_000))),
         (trace(&[0, 1_500, 2_000_000]), end(None, None), ("trace", 3, None)),
         (trace(&[0, 1_500, 2_000_000]), end(Some(2), None), ("trace", 2, None)),
-        (trace(&[0, 1_500, 2_000_000]), end(Some(9), Some(2)), ("trace", 2, Some(2))),
+        (trace(&[0, 1_500, 2_000_000]), end(Some(3), Some(2)), ("trace", 2, Some(2))),
         (trace(&[0, 1_500, 2_000_000]), end(None, Some(2000)), ("trace", 2, Some(2000))),
     ];
     for (spec, end, expected) in cases {
@@ -233,6 +233,11 @@ fn what_cannot_be_carried_out_is_refused() {
         (clients("1..2000000:1s"), ten, "stage 1: 2000000 clients are not within 1 to 1000000"),
         (capped(rates("1", EVEN)), ten, "max_concurrency 0 lets no request begin"),
         (capped(trace(&[0])), ten, "max_concurrency 0 lets no request begin"),
+        (
+            trace(&[0, 5]),
+            ten,
+            "the load's number of requests is 10, and its trace's number of lines is 2",
+        ),
         (trace(&[]), none, "no request is due before the load ends"),
         (trace(&[5_000]), end(None, Some(5)), "no request is due before the load ends"),
         (
@@ -244,6 +249,16 @@ fn what_cannot_be_carried_out_is_refused() {
     for (spec, end, expected) in cases {
         assert_eq!(spec.resolve(end, 0).unwrap_err().to_string(), expected, "{spec:?} {end:?}");
     }
+}
+
+#[test]
+fn warm_up_requests_have_a_limit() {
+    let resolve = |warmup| clients("8").resolve(end(Some(1), None), warmup);
+    let load = resolve(Load::MAX_REQUESTS).unwrap();
+    let error = resolve(Load::MAX_REQUESTS + 1).unwrap_err();
+    assert_eq!(error.to_string(), "10000001 warm-up requests are more than 10000000");
+    let load = Load { warmup: load.warmup + 1, ..load };
+    assert_eq!(Schedule::new(&load, None).unwrap_err(), error);
 }
 
 fn any_arrivals() -> impl Strategy<Value = Arrivals> {

@@ -242,6 +242,7 @@ fn digests(requests: &Requests, stage: Stage, count: u64) -> Vec<Digest> {
     (0..count).map(|index| requests.request(stage, index).prompt_sha256).collect()
 }
 
+/// sgl-project/sglang#13934, LMCache/LMBenchmark#35: a warm-up that replays what is measured.
 #[test]
 fn no_warm_up_prompt_is_a_measured_one_whatever_the_source() {
     for requests in every_source() {

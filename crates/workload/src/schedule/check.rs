@@ -10,33 +10,34 @@ const MICROS_PER_MS: u64 = 1000;
 const NANOS_PER_MS: u64 = 1_000_000;
 
 pub(super) fn load(load: &Load, trace_us: Option<&[u64]>) -> Result<(), LoadError> {
-    check_requests(load.requests)?;
-    if let Some(length) = load.duration_ms {
-        check_length("the load", length)?;
+    requests(load.requests)?;
+    warmup(load.warmup)?;
+    if let Some(length_ms) = load.duration_ms {
+        length("the load", length_ms)?;
     }
     match (&load.shape, trace_us) {
         (LoadShape::Trace { .. }, None) => Err(LoadError::NoTrace),
         (LoadShape::Trace { max_concurrency, span_ms }, Some(due_us)) => {
-            check_concurrency(*max_concurrency)?;
-            check_trace(load, *span_ms, due_us)
+            concurrency(*max_concurrency)?;
+            trace(load, *span_ms, due_us)
         }
         (shape, Some(_)) => Err(LoadError::NotATrace { shape: shape.name() }),
-        (LoadShape::ClosedLoop { concurrency }, None) => check_clients(1, *concurrency),
+        (LoadShape::ClosedLoop { concurrency }, None) => clients(1, *concurrency),
         (LoadShape::ClosedStages { stages }, None) => {
-            let length = check_client_stages(stages)?;
+            let length = client_stages(stages)?;
             agree("duration_ms", load.duration_ms.unwrap_or(0), "stages' length", length)
         }
         (LoadShape::OpenLoop { arrivals, max_concurrency, stages }, None) => {
-            check_concurrency(*max_concurrency)?;
-            check_rates(arrivals, stages)?;
+            concurrency(*max_concurrency)?;
+            rates(arrivals, stages)?;
             let sum = stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(stage.requests));
             agree("number of requests", load.requests, "stages' sum", sum)?;
-            check_counts(load, arrivals, stages)
+            counts(load, arrivals, stages)
         }
     }
 }
 
-pub(crate) fn check_requests(requests: u64) -> Result<(), LoadError> {
+pub(crate) fn requests(requests: u64) -> Result<(), LoadError> {
     if (1..=Load::MAX_REQUESTS).contains(&requests) {
         Ok(())
     } else {
@@ -44,8 +45,20 @@ pub(crate) fn check_requests(requests: u64) -> Result<(), LoadError> {
     }
 }
 
+pub(crate) fn warmup(requests: u64) -> Result<(), LoadError> {
+    if requests <= Load::MAX_REQUESTS { Ok(()) } else { Err(LoadError::Warmup { requests }) }
+}
+
+pub(crate) fn trace_length(requests: u64, due_us: &[u64]) -> Result<(), LoadError> {
+    let lines = due_us.len() as u64;
+    if requests <= lines {
+        return Ok(());
+    }
+    agree("number of requests", requests, "trace's number of lines", lines)
+}
+
 /// Checks everything of an open loop but the numbers of its requests.
-pub(crate) fn check_rates(arrivals: &Arrivals, stages: &[RateStage]) -> Result<(), LoadError> {
+pub(crate) fn rates(arrivals: &Arrivals, stages: &[RateStage]) -> Result<(), LoadError> {
     if let Arrivals::Gamma { burstiness: value, .. } = *arrivals
         && !(LoadError::LEAST_BURSTINESS..=LoadError::MOST_BURSTINESS).contains(&value)
     {
@@ -56,20 +69,20 @@ pub(crate) fn check_rates(arrivals: &Arrivals, stages: &[RateStage]) -> Result<(
     }
     let mut length_ms = 0_u64;
     for (number, stage) in (1..).zip(stages) {
-        check_rate(number, stage)?;
+        rate(number, stage)?;
         length_ms = length_ms.saturating_add(match stage.duration_ms {
-            Some(length) => {
-                check_length(&format!("stage {number}"), length)?;
-                length
+            Some(length_ms) => {
+                length(&format!("stage {number}"), length_ms)?;
+                length_ms
             }
             // Its length follows from its requests.
             None => (stage.requests as f64 / stage.from_per_s * 1000.0).ceil() as u64,
         });
     }
-    check_length("the load", length_ms.max(1))
+    length("the load", length_ms.max(1))
 }
 
-fn check_rate(number: usize, stage: &RateStage) -> Result<(), LoadError> {
+fn rate(number: usize, stage: &RateStage) -> Result<(), LoadError> {
     let (from, to) = (stage.from_per_s, stage.to_per_s);
     let wrong = [from, to].into_iter().find(|rate| !(0.0..=f64::MAX).contains(rate));
     if let Some(per_s) = wrong.or((from == 0.0 && to == 0.0).then_some(0.0)) {
@@ -83,7 +96,7 @@ fn check_rate(number: usize, stage: &RateStage) -> Result<(), LoadError> {
 
 /// Holds the planned numbers against those that the rates give. Of the last stage there may be
 /// fewer than its time holds: then the number of requests ends the load.
-fn check_counts(load: &Load, arrivals: &Arrivals, stages: &[RateStage]) -> Result<(), LoadError> {
+fn counts(load: &Load, arrivals: &Arrivals, stages: &[RateStage]) -> Result<(), LoadError> {
     let end_ns = load.duration_ms.map_or(u64::MAX, |length| length * NANOS_PER_MS);
     let mut given = vec![0; stages.len()];
     let planned = usize::try_from(load.requests).unwrap_or(usize::MAX);
@@ -100,21 +113,21 @@ fn check_counts(load: &Load, arrivals: &Arrivals, stages: &[RateStage]) -> Resul
     }
 }
 
-pub(crate) fn check_client_stages(stages: &[ClientStage]) -> Result<u64, LoadError> {
+pub(crate) fn client_stages(stages: &[ClientStage]) -> Result<u64, LoadError> {
     if stages.is_empty() {
         return Err(LoadError::NoStage);
     }
-    let mut length = 0_u64;
+    let mut length_ms = 0_u64;
     for (number, stage) in (1..).zip(stages) {
-        check_clients(number, stage.from_clients.max(stage.to_clients))?;
-        check_length(&format!("stage {number}"), stage.duration_ms)?;
-        length = length.saturating_add(stage.duration_ms);
+        clients(number, stage.from_clients.max(stage.to_clients))?;
+        length(&format!("stage {number}"), stage.duration_ms)?;
+        length_ms = length_ms.saturating_add(stage.duration_ms);
     }
-    check_length("the load", length)?;
-    Ok(length)
+    length("the load", length_ms)?;
+    Ok(length_ms)
 }
 
-pub(crate) fn check_clients(stage: usize, value: u64) -> Result<(), LoadError> {
+pub(crate) fn clients(stage: usize, value: u64) -> Result<(), LoadError> {
     if (1..=LoadError::MOST_CLIENTS).contains(&value) {
         Ok(())
     } else {
@@ -122,27 +135,24 @@ pub(crate) fn check_clients(stage: usize, value: u64) -> Result<(), LoadError> {
     }
 }
 
-pub(crate) fn check_concurrency(limit: Option<u64>) -> Result<(), LoadError> {
+pub(crate) fn concurrency(limit: Option<u64>) -> Result<(), LoadError> {
     if limit == Some(0) { Err(LoadError::NoConcurrency) } else { Ok(()) }
 }
 
-fn check_trace(load: &Load, span_ms: u64, due_us: &[u64]) -> Result<(), LoadError> {
-    let lines = due_us.len() as u64;
-    if load.requests > lines {
-        return agree("number of requests", load.requests, "trace's number of lines", lines);
-    }
+fn trace(load: &Load, span_ms: u64, due_us: &[u64]) -> Result<(), LoadError> {
+    trace_length(load.requests, due_us)?;
     let due_us = &due_us[..load.requests as usize];
-    check_order(due_us)?;
+    order(due_us)?;
     let last = due_us.last().copied().unwrap_or(0);
     if load.duration_ms.is_some_and(|length| last >= length * MICROS_PER_MS) {
         return Err(LoadError::TraceBeyondEnd { due_us: last });
     }
     let last_ms = last.div_ceil(MICROS_PER_MS);
     agree("span_ms", span_ms, "trace's last at_ms, rounded up", last_ms)?;
-    check_length("the trace", last_ms.max(1))
+    length("the trace", last_ms.max(1))
 }
 
-pub(crate) fn check_order(due_us: &[u64]) -> Result<(), LoadError> {
+pub(crate) fn order(due_us: &[u64]) -> Result<(), LoadError> {
     match due_us.windows(2).position(|pair| pair[1] < pair[0]) {
         Some(place) => Err(LoadError::TraceOrder { index: place + 1, due_us: due_us[place + 1] }),
         None => Ok(()),
@@ -162,7 +172,7 @@ fn agree(
     }
 }
 
-pub(crate) fn check_length(what: &str, length_ms: u64) -> Result<(), LoadError> {
+pub(crate) fn length(what: &str, length_ms: u64) -> Result<(), LoadError> {
     if (1..=Schedule::MAX_SPAN_MS).contains(&length_ms) {
         Ok(())
     } else {

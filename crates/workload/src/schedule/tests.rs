@@ -52,6 +52,28 @@ fn even_arrivals_are_due_at_these_times() {
     }
 }
 
+/// How long after its due time each request ends, when a server takes `service` for one after the
+/// other.
+fn from_due_times(load: &Load, service: Duration) -> Vec<Duration> {
+    let mut free = Duration::ZERO;
+    let ended = Schedule::new(load, None).unwrap().due_times().map(|due| {
+        free = free.max(due) + service;
+        free - due
+    });
+    ended.collect()
+}
+
+#[test]
+fn due_times_do_not_wait_for_the_server() {
+    let even = |per_s, requests| open(Arrivals::Constant {}, &[rate(per_s, per_s, None, requests)]);
+    // triton-inference-server/server#3113: the plan is 100 ms apart, and each request takes 150.
+    let late = from_due_times(&even(10.0, 5), Duration::from_millis(150));
+    assert_eq!(late, [150, 200, 250, 300, 350].map(Duration::from_millis));
+    // vllm-project/vllm#54101: from the schedule 1.90 s on average, of which 1.40 are waiting.
+    let late = from_due_times(&even(10.0, 8), Duration::from_millis(500));
+    assert_eq!(late.iter().sum::<Duration>() / 8, Duration::from_millis(1900));
+}
+
 #[test]
 fn a_seed_gives_these_due_times_on_every_machine() {
     // Computed by another program as well, from ChaCha8 on: the first three and the 10,000th.

@@ -24,6 +24,8 @@ fn loads(search: &Search) -> Vec<f64> {
     search.probes().iter().map(|probe| probe.load).collect()
 }
 
+// The peak load at which goals hold is what vllm-project/guidellm#197 asks for.
+
 /// What is searched, the capacity, the loads probed, and the highest held and the lowest failed.
 type Case = (SearchSpec, f64, &'static [f64], [Option<f64>; 2]);
 
