@@ -1,5 +1,7 @@
 //! What people reported of other tools, as runs with the figures that they should have seen.
 
+mod client;
+
 use streamgauge_schema::{
     Anomaly, AnomalyKind, Completion, EndReason, Ending, Failure, FailureClass, JournalTrailer,
     Metric, Observation, RequestLine, RunRecordV2, Timestamp, Usage,
