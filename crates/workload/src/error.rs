@@ -76,6 +76,16 @@ pub enum MemberFault {
         /// What is required.
         required: &'static str,
     },
+    /// A line is due before the one in front of it.
+    #[error(
+        "{found} lies before the at_ms of line {earlier_line}; a trace is in the order of time"
+    )]
+    NotInOrder {
+        /// The value.
+        found: String,
+        /// The line in front of it.
+        earlier_line: usize,
+    },
     /// The line has two kinds of prompt.
     #[error("stands beside {first:?}; a line has one of the two")]
     SecondPrompt {
@@ -90,16 +100,6 @@ pub enum MemberFault {
         here: bool,
         /// The line that differs.
         other_line: usize,
-    },
-    /// A line is due before the one in front of it.
-    #[error(
-        "{found} lies before the at_ms of line {earlier_line}; a trace is in the order of time"
-    )]
-    NotInOrder {
-        /// The value.
-        found: String,
-        /// The line in front of it.
-        earlier_line: usize,
     },
     /// The same name occurs more than once.
     #[error("stands twice in one object")]

@@ -39,27 +39,6 @@ pub struct Lengths {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LengthError {
-    /// Too few prompts were counted.
-    #[error(
-        "{probes} counted prompts of {lengths} different lengths give no line; count at least two"
-    )]
-    TooFew {
-        /// Prompts that were counted.
-        probes: usize,
-        /// Different numbers of words among them.
-        lengths: usize,
-    },
-    /// More words have not plausibly more tokens.
-    #[error(
-        "{per_word:.3} tokens a word are not within {} to {}; what counts these tokens is not the \
-         prompt's tokenizer",
-        TOKENS_PER_WORD.start(),
-        TOKENS_PER_WORD.end()
-    )]
-    Slope {
-        /// Tokens a word.
-        per_word: f64,
-    },
     /// One count is far from what the others make of its length.
     #[error(
         "{} words were counted as {} tokens, where the line through all counts gives \
@@ -73,12 +52,33 @@ pub enum LengthError {
         /// Its tokens on the line.
         expected: f64,
     },
+    /// More words have not plausibly more tokens.
+    #[error(
+        "{per_word:.3} tokens a word are not within {} to {}; what counts these tokens is not the \
+         prompt's tokenizer",
+        TOKENS_PER_WORD.start(),
+        TOKENS_PER_WORD.end()
+    )]
+    Slope {
+        /// Tokens a word.
+        per_word: f64,
+    },
     /// A tokenizer's file cannot be used.
     #[cfg(feature = "tokenizer")]
     #[error("no usable tokenizer: {reason}")]
     Tokenizer {
         /// What its reader says.
         reason: String,
+    },
+    /// Too few prompts were counted.
+    #[error(
+        "{probes} counted prompts of {lengths} different lengths give no line; count at least two"
+    )]
+    TooFew {
+        /// Prompts that were counted.
+        probes: usize,
+        /// Different numbers of words among them.
+        lengths: usize,
     },
 }
 

@@ -23,56 +23,6 @@ pub enum LoadError {
         /// The number.
         value: u64,
     },
-    /// A stage or a whole load without length, or too long a one.
-    #[error("{what} of {length_ms} ms is not within 1 to {} ms", Schedule::MAX_SPAN_MS)]
-    Length {
-        /// What has it.
-        what: String,
-        /// The length.
-        length_ms: u64,
-    },
-    /// Without requests, or with too many.
-    #[error("{requests} requests are not within 1 to {}", Load::MAX_REQUESTS)]
-    Requests {
-        /// The number.
-        requests: u64,
-    },
-    /// Neither a number of requests nor a length is given.
-    #[error("nothing ends the load; give a number of requests or a duration")]
-    NoEnd,
-    /// The load is over before a request is due.
-    #[error("no request is due before the load ends")]
-    NoRequest,
-    /// A load of no stages.
-    #[error("the load has no stage")]
-    NoStage,
-    /// A limit of no requests under way.
-    #[error("max_concurrency 0 lets no request begin")]
-    NoConcurrency,
-    /// A rate that is negative, not finite, or 0 throughout its stage.
-    #[error("stage {stage}: {per_s} requests per second are not a rate above 0")]
-    Rate {
-        /// The stage.
-        stage: usize,
-        /// The rate.
-        per_s: f64,
-    },
-    /// A ramp whose length is not given.
-    #[error("stage {stage}: a rate that changes needs a duration")]
-    RampWithoutDuration {
-        /// The stage.
-        stage: usize,
-    },
-    /// A stage plans another number of requests than its rate gives.
-    #[error("stage {stage}: {planned} requests are planned, and its rate gives {given}")]
-    StageRequests {
-        /// The stage.
-        stage: usize,
-        /// The number planned.
-        planned: u64,
-        /// The number that follows from the rate.
-        given: u64,
-    },
     /// Numbers that should be equal, or in order, are not.
     #[error("the load's {what} is {found}, and its {other} is {expected}")]
     Contradiction {
@@ -85,6 +35,65 @@ pub enum LoadError {
         /// The value that follows from that.
         expected: u64,
     },
+    /// A stage or a whole load without length, or too long a one.
+    #[error("{what} of {length_ms} ms is not within 1 to {} ms", Schedule::MAX_SPAN_MS)]
+    Length {
+        /// What has it.
+        what: String,
+        /// The length.
+        length_ms: u64,
+    },
+    /// A limit of no requests under way.
+    #[error("max_concurrency 0 lets no request begin")]
+    NoConcurrency,
+    /// Neither a number of requests nor a length is given.
+    #[error("nothing ends the load; give a number of requests or a duration")]
+    NoEnd,
+    /// The load is over before a request is due.
+    #[error("no request is due before the load ends")]
+    NoRequest,
+    /// A load of no stages.
+    #[error("the load has no stage")]
+    NoStage,
+    /// A trace's dataset has no due times.
+    #[error("the dataset has no at_ms, and a trace is sent by it")]
+    NoTrace,
+    /// A load that is no trace was given due times.
+    #[error("due times were given for a load of shape {shape}, which has its own")]
+    NotATrace {
+        /// The shape.
+        shape: &'static str,
+    },
+    /// A ramp whose length is not given.
+    #[error("stage {stage}: a rate that changes needs a duration")]
+    RampWithoutDuration {
+        /// The stage.
+        stage: usize,
+    },
+    /// A rate that is negative, not finite, or 0 throughout its stage.
+    #[error("stage {stage}: {per_s} requests per second are not a rate above 0")]
+    Rate {
+        /// The stage.
+        stage: usize,
+        /// The rate.
+        per_s: f64,
+    },
+    /// Without requests, or with too many.
+    #[error("{requests} requests are not within 1 to {}", Load::MAX_REQUESTS)]
+    Requests {
+        /// The number.
+        requests: u64,
+    },
+    /// A stage plans another number of requests than its rate gives.
+    #[error("stage {stage}: {planned} requests are planned, and its rate gives {given}")]
+    StageRequests {
+        /// The stage.
+        stage: usize,
+        /// The number planned.
+        planned: u64,
+        /// The number that follows from the rate.
+        given: u64,
+    },
     /// A text that was to be a load, or a part of it.
     #[error("{found:?} is not {wanted}")]
     Syntax {
@@ -96,29 +105,11 @@ pub enum LoadError {
     /// The rates give more requests than a load may have.
     #[error("more than {} requests are due before the load ends", Load::MAX_REQUESTS)]
     TooManyRequests,
-    /// A duration was given for stages.
-    #[error("each stage has its own duration, and there is no other beside them")]
-    TwoLengths,
-    /// A trace's dataset has no due times.
-    #[error("the dataset has no at_ms, and a trace is sent by it")]
-    NoTrace,
-    /// A load that is no trace was given due times.
-    #[error("due times were given for a load of shape {shape}, which has its own")]
-    NotATrace {
-        /// The shape.
-        shape: &'static str,
-    },
     /// A trace's last request is due when the load is over.
     #[error("the trace's last request is due at {due_us} µs, when the load's duration is over")]
     TraceBeyondEnd {
         /// Its due time.
         due_us: u64,
-    },
-    /// Too many warm-up requests.
-    #[error("{requests} warm-up requests are more than {}", Load::MAX_REQUESTS)]
-    Warmup {
-        /// The number.
-        requests: u64,
     },
     /// A due time lies before the one in front of it.
     #[error("request {index} of the trace is due at {due_us} µs, before the one in front of it")]
@@ -127,6 +118,15 @@ pub enum LoadError {
         index: usize,
         /// Its due time.
         due_us: u64,
+    },
+    /// A duration was given for stages.
+    #[error("each stage has its own duration, and there is no other beside them")]
+    TwoLengths,
+    /// Too many warm-up requests.
+    #[error("{requests} warm-up requests are more than {}", Load::MAX_REQUESTS)]
+    Warmup {
+        /// The number.
+        requests: u64,
     },
 }
 

@@ -1,5 +1,7 @@
 //! Tables of good and bad dataset files.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn error_of(bytes: &[u8]) -> String {
@@ -334,4 +336,28 @@ fn errors_of_conversations_name_element_and_turn() {
         assert_eq!(error_of(file.as_bytes()), expected, "{file}");
     }
     assert_eq!(error_of(b"[\n\"\xff\"]"), "d.jsonl: line 2 column 2: not UTF-8");
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_file_holds_it_is_read_or_its_place_is_named(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "[", "]", "{", "}", ",", ":", "\n", " ", "1", "-1.5e300", "null", "\"\"", "\"a\"",
+                "\"\\ud800\"", "\"id\"", "\"prompt\"", "\"at_ms\"", "\"conversations\"", "\"from\"",
+                "\"human\"", "\"value\"", "{\"id\":\"a\",\"prompt\":\"x\"}",
+                "{\"conversations\":[{\"from\":\"human\",\"value\":\"x\"}]}", "\u{feff}", "é",
+            ]),
+            0..24,
+        ),
+        cut in 0_usize..4,
+    ) {
+        let file = parts.concat().into_bytes();
+        // A cut may fall into a character.
+        let file = &file[..file.len().saturating_sub(cut)];
+        match Dataset::parse(file, "d.jsonl") {
+            Ok(dataset) => prop_assert!(!dataset.lines().is_empty()),
+            Err(error) => prop_assert!(error.to_string().starts_with("d.jsonl: ")),
+        }
+    }
 }
