@@ -1,10 +1,14 @@
 //! The command line.
 
+pub(crate) mod run;
+mod values;
+
 use clap::{Parser, Subcommand, ValueEnum};
 
+use self::run::RunArgs;
 use crate::commands::{
-    compare::CompareArgs, demo::DemoArgs, observe::ObserveArgs, record::RecordArgs, run::RunArgs,
-    schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
+    calibrate::CalibrateArgs, compare::CompareArgs, demo::DemoArgs, observe::ObserveArgs,
+    record::RecordArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -31,6 +35,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure one deployment: one cell, or one for each concurrency
     Run(Box<RunArgs>),
+    /// Measure this client's own error on this machine
+    Calibrate(CalibrateArgs),
     /// Hold a candidate's runs against a baseline's
     Compare(CompareArgs),
     /// Recompute and check records, comparisons and run directories

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod observe;
@@ -15,6 +16,7 @@ use crate::exit::Exit;
 /// Runs the command that was given.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
+        Command::Calibrate(args) => on_runtime(calibrate::calibrate(&args)),
         Command::Compare(args) => compare::compare(&args),
         Command::Demo(args) => on_runtime(demo::demo(&args)),
         Command::Observe(args) => on_runtime(observe::observe(&args)),

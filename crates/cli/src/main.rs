@@ -1,6 +1,7 @@
 //! The `streamgauge` command: arguments, composition of the layers, exit codes.
 
 mod args;
+mod calibration;
 mod commands;
 mod console;
 mod deployment;

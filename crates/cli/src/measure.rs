@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use streamgauge_client::{
-    Access, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError, RunSetup,
+    Access, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError,
     make_private_folder, run,
 };
 use streamgauge_schema::{EndReason, JournalLine, Plan, RequestLine, RunRecordV2, Stage};
@@ -59,8 +59,8 @@ pub(crate) async fn measure(
         }
         Ok::<(), JournalError>(())
     };
-    let setup = RunSetup { plan: &cell.plan, access, captures, stop };
-    let trailer = run(setup, |stage, index| cell.requests.request(stage, index), sink).await;
+    let setup = cell.setup(access, captures, stop);
+    let trailer = run(setup, |stage, index| cell.request(stage, index), sink).await;
     progress.finish();
     let trailer = match trailer {
         Ok(trailer) => trailer,

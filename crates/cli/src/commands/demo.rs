@@ -11,13 +11,13 @@ use streamgauge_schema::{RunRecord, RunRecordV2};
 use streamgauge_sim::{SimConfig, spawn_thread};
 use tokio::sync::watch;
 
+use crate::args::run::RunArgs;
 use crate::args::{Cli, Command, Format};
 use crate::commands::compare::{exit_of, write_comparison};
-use crate::commands::run::RunArgs;
 use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
-use crate::planning::{Asked, meet, plan};
+use crate::planning::{Asked, Planner, meet};
 use crate::show;
 use crate::signals::{SAVING, stop_on_signal};
 
@@ -79,11 +79,11 @@ async fn measure_build(
     let base_url = format!("http://{}", server.addr());
     let run = run_args(name)?;
     let asked = Asked::read(&run)?;
-    let met = meet(&run, &base_url).await?;
-    let [concurrency] = run.concurrency[..] else { bail!("the demonstration has one cell") };
-    let cell = plan(&run, &asked, &met, concurrency)?;
+    let met = meet(&run.server, &run.limits, &base_url).await?;
+    let cells = Planner::new(&run, &asked, &met).await?.cells()?;
+    let [cell] = &cells[..] else { bail!("the demonstration has one cell") };
     console::remark(&format!("measuring the {name} …"));
-    let measured = measure(&cell, &met.access, &args.out, stop.clone()).await?;
+    let measured = measure(cell, &met.access, &args.out, stop.clone()).await?;
     console::result(&show::run(&measured, Format::Table))?;
     console::result("")?;
     Ok(measured)

@@ -51,6 +51,18 @@ pub(crate) struct SimArgs {
     /// Seed of answers and jitter
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
+    /// Events that share a write where they are due at the same time
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    events_per_write: u32,
+    /// Keep the write time of every event, for /sim/account and /sim/stamps
+    #[arg(long)]
+    event_times: bool,
+    /// Ask the kernel when each request arrived
+    #[arg(long)]
+    kernel_stamps: bool,
+    /// Requests that the account remembers; the oldest are forgotten
+    #[arg(long, value_name = "COUNT", default_value_t = 65_536)]
+    account_limit: usize,
     /// Close the connection after each stream although it was promised to stay
     #[arg(long)]
     close_after_stream: bool,
@@ -63,8 +75,11 @@ pub(crate) struct SimArgs {
 pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
     let mut stop = stop_on_signal("stopping")?;
     let config = SimConfig {
+        account_limit: args.account_limit,
         answer_tokens: args.answer_tokens,
         close_after_stream: args.close_after_stream,
+        event_times: args.event_times,
+        events_per_write: args.events_per_write,
         faults: args.fault.iter().map(|text| fault_rule(text)).collect::<Result<_, _>>()?,
         interval: millis("--interval-ms", args.interval_ms)?,
         jitter: if args.jitter == 0.0 {
@@ -72,6 +87,7 @@ pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
         } else {
             Jitter::LogNormal { sigma: args.jitter }
         },
+        kernel_stamps: args.kernel_stamps,
         model: args.model.clone(),
         prefill_per_word: Duration::from_micros(args.prefill_us_per_word),
         reasoning_ratio: args.reasoning_ratio,

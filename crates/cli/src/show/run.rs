@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use streamgauge_schema::{EvidenceMode, Metric, RunRecordV2};
+use streamgauge_schema::{EvidenceMode, Metric, Millis, RunRecordV2, WindowName};
 
 use super::number::{count, figure};
 use super::table::table;
@@ -12,11 +12,20 @@ use crate::measure::{FailureGroup, Measured};
 /// Statistics that stand in columns, by the word that ends a label.
 const STATISTICS: [&str; 4] = ["median", "p95", "p99", "mean"];
 
+/// Headings of a table of single values.
+const SINGLES: [&str; 4] = ["", "value", "n", "better"];
+/// What ends the label of a quantity that is taken over the steady window.
+const STEADY: &str = ", steady window";
+
 /// A measured cell.
 pub(crate) fn run(measured: &Measured, format: Format) -> String {
     let record = &measured.record;
-    let mut parts =
-        vec![headline(record, format), figures(record, format), singles(record, format)];
+    let mut parts = vec![
+        headline(record, format),
+        figures(record, WindowName::Whole, format),
+        singles(record, format),
+    ];
+    parts.extend(steady(record, format));
     if !measured.failures.is_empty() {
         parts.push(measured.failures.iter().map(failure).collect::<Vec<_>>().join("\n"));
     }
@@ -47,15 +56,32 @@ fn headline(record: &RunRecordV2, format: Format) -> String {
     )
 }
 
+/// The part of the run in which the load was at its target.
+fn steady(record: &RunRecordV2, format: Format) -> Option<String> {
+    let window = record.windows.steady?;
+    let mut rows = rates(record, WindowName::Steady).peekable();
+    rows.peek()?;
+    let seconds = |at: Millis| figure(Some(at.value() / 1000.0));
+    let heading = format!(
+        "In the steady window, from {} s to {} s with {} requests in flight on average:",
+        seconds(window.from_ms),
+        seconds(window.to_ms),
+        figure(Some(window.mean_inflight)),
+    );
+    let figures = figures(record, WindowName::Steady, format);
+    Some([heading, figures, table(format, SINGLES, rows)].join("\n\n"))
+}
+
 /// Metrics of one quantity in one row.
-fn figures(record: &RunRecordV2, format: Format) -> String {
+fn figures(record: &RunRecordV2, window: WindowName, format: Format) -> String {
     let mut rows: Vec<[String; 8]> = Vec::new();
-    for metric in &record.metrics {
+    for metric in of_window(record, window) {
         let Some((quantity, "median")) = split_label(metric) else { continue };
         let [median, p95, p99, mean] = STATISTICS.map(|statistic| {
             let wanted = format!("{quantity}, {statistic}");
             record.metrics.iter().find(|other| other.label.as_str() == wanted)
         });
+        let quantity = quantity.strip_suffix(STEADY).unwrap_or(quantity);
         // The metrics of record 1 stand for themselves; their quantities stand here as well.
         if mean.is_none() {
             continue;
@@ -85,16 +111,6 @@ fn figures(record: &RunRecordV2, format: Format) -> String {
 
 /// Metrics of which there is one value.
 fn singles(record: &RunRecordV2, format: Format) -> String {
-    let alone =
-        |metric: &&Metric| split_label(metric).is_none_or(|(_, end)| !STATISTICS.contains(&end));
-    let rows = record.metrics.iter().filter(alone).map(|metric| {
-        [
-            format!("{}, {}", metric.label, metric.unit),
-            figure(metric.value),
-            count(metric.samples),
-            direction(metric).to_owned(),
-        ]
-    });
     let peak = record.performance.observed_peak_inflight;
     let of_the_client = [
         ("Peak in flight", peak.map_or_else(|| figure(None), count)),
@@ -104,7 +120,26 @@ fn singles(record: &RunRecordV2, format: Format) -> String {
     let of_the_client = of_the_client
         .into_iter()
         .map(|(label, value)| [label.to_owned(), value, String::new(), String::new()]);
-    table(format, ["", "value", "n", "better"], rows.chain(of_the_client))
+    table(format, SINGLES, rates(record, WindowName::Whole).chain(of_the_client))
+}
+
+/// Those that no quantity has several of, a row each.
+fn rates(record: &RunRecordV2, window: WindowName) -> impl Iterator<Item = [String; 4]> {
+    let alone =
+        |metric: &&Metric| split_label(metric).is_none_or(|(_, end)| !STATISTICS.contains(&end));
+    of_window(record, window).filter(alone).map(|metric| {
+        let label = metric.label.as_str();
+        [
+            format!("{}, {}", label.strip_suffix(STEADY).unwrap_or(label), metric.unit),
+            figure(metric.value),
+            count(metric.samples),
+            direction(metric).to_owned(),
+        ]
+    })
+}
+
+fn of_window(record: &RunRecordV2, window: WindowName) -> impl Iterator<Item = &Metric> {
+    record.metrics.iter().filter(move |metric| metric.window == window)
 }
 
 fn split_label(metric: &Metric) -> Option<(&str, &str)> {

@@ -1,0 +1,324 @@
+//! What `run` can be told. Other commands that measure take the same groups.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use streamgauge_schema::{Dialect, Goal, Identifier, KernelStamps, Load, TimeBasis};
+use streamgauge_workload::{Clients, Rates};
+
+use super::Format;
+use super::values::{
+    Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
+};
+
+/// Arguments of `run`.
+#[derive(Clone, Debug, Args)]
+#[command(group(ArgGroup::new("server").required(true).multiple(true)
+    .args(["base_url", "simulate"])))]
+#[command(after_help = "\
+Examples:
+  streamgauge run --simulate
+  streamgauge run --base-url http://127.0.0.1:8000 --concurrency 1,8,32 --requests 200
+  streamgauge run --base-url http://127.0.0.1:8000 --request-rate 4,8 --duration 60
+  streamgauge run --base-url http://127.0.0.1:8000 --search rate --goodput ttft:500 e2e:5000
+  streamgauge run --base-url https://host/v1 --dataset prompts.jsonl --ignore-eos --name build-7
+  streamgauge run --base-url http://127.0.0.1:11434 --api ollama-chat --model NAME")]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) prompts: PromptArgs,
+    #[command(flatten)]
+    pub(crate) answers: AnswerArgs,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) goals: GoalArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) instrument: InstrumentArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// The server, and the way in.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerArgs {
+    /// Address of the server, with or without /v1
+    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Measure a simulated server that is started for this run, whatever --base-url says
+    #[arg(long)]
+    pub(crate) simulate: bool,
+    /// API to speak: anthropic-messages, ollama-chat, ollama-generate, openai-chat,
+    /// openai-completions, openai-responses, sglang-generate or tgi-generate
+    #[arg(long, value_name = "DIALECT", default_value_t = Dialect::OpenaiChat)]
+    pub(crate) api: Dialect,
+    /// Path of the API below the address [default: the API's own, as /v1/chat/completions]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) endpoint_path: Option<String>,
+    /// Model to ask for [default: the only one that the server lists]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Model that must answer [default: the one asked for]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) expect_model: Option<String>,
+    /// Environment variable that holds the API key [default: OPENAI_API_KEY; ANTHROPIC_API_KEY for
+    /// anthropic-messages]
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) api_key_env: Option<String>,
+    /// Header to send, "Name: value"; may be given again
+    #[arg(long, value_name = "HEADER")]
+    pub(crate) header: Vec<String>,
+    /// Certificate authorities to trust instead of the platform's, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Wait until the server answers, at most so many seconds
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) wait_ready: Option<f64>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Prompts")]
+pub(crate) struct PromptArgs {
+    /// Prompts: one JSON object a line, {"id", "prompt" | "messages", "max_tokens"?, "expect"?,
+    /// "at_ms"?}, or a file in the ShareGPT layout; only a chat API takes messages
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dataset: Option<PathBuf>,
+    /// Put a line of its own before each prompt of the dataset, so that no two are equal
+    #[arg(long, requires = "dataset")]
+    pub(crate) nonce: bool,
+    /// Use the dataset again from its first line when it is too short
+    #[arg(long, requires = "dataset", conflicts_with = "nonce")]
+    pub(crate) repeat: bool,
+    /// Length of a synthetic prompt, as the server counts it
+    #[arg(long, value_name = "TOKENS", default_value_t = 512, conflicts_with = "dataset")]
+    pub(crate) input_tokens: u64,
+    /// Length of a beginning that synthetic prompts share, out of --input-tokens
+    #[arg(long, value_name = "TOKENS", conflicts_with = "dataset")]
+    pub(crate) prefix_tokens: Option<u64>,
+    /// Different shared beginnings; prompt after prompt takes the next
+    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "prefix_tokens")]
+    pub(crate) prefixes: u64,
+    /// Seed of the synthetic prompts
+    #[arg(long, value_name = "SEED", default_value_t = 0, conflicts_with = "dataset")]
+    pub(crate) prompt_seed: u64,
+    /// Seed of the lines that keep this run's prompts apart from any other run's [default: a new
+    /// one each time]
+    #[arg(long, value_name = "SEED")]
+    pub(crate) nonce_seed: Option<u64>,
+    /// Send synthetic prompts without such lines: a server that has seen them may answer from its
+    /// cache
+    #[arg(long, conflicts_with_all = ["dataset", "nonce_seed"])]
+    pub(crate) allow_cached_prompts: bool,
+    /// Take four tokens for three words instead of asking the server to count a few prompts
+    #[arg(long, conflicts_with = "dataset")]
+    pub(crate) no_length_probes: bool,
+    /// Count tokens by this tokenizer.json instead of asking the server
+    #[cfg(feature = "tokenizer")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dataset", "no_length_probes"])]
+    pub(crate) tokenizer: Option<PathBuf>,
+}
+
+/// What the answers are to be.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Answers")]
+pub(crate) struct AnswerArgs {
+    /// Tokens after which an answer stops
+    #[arg(long, value_name = "TOKENS", default_value_t = 128)]
+    pub(crate) output_tokens: u64,
+    /// Ask the server to go on after an end token; refused where the API has no member for it
+    #[arg(long)]
+    pub(crate) ignore_eos: bool,
+    /// Sampling temperature, or none to send none, as some models refuse any
+    #[arg(long, value_name = "NUMBER", default_value = "0", allow_negative_numbers = true)]
+    #[arg(value_parser = parse_temperature)]
+    pub(crate) temperature: Temperature,
+    /// Sampling seed to send; refused where the API has no member for it
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+    /// JSON object whose members are added to every request body; those of its options,
+    /// sampling_params or parameters to the API's own object of that name
+    #[arg(long, value_name = "JSON")]
+    pub(crate) extra_body: Option<String>,
+}
+
+/// How many requests are sent when.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Load")]
+#[command(group(ArgGroup::new("shape").args(["concurrency", "request_rate", "trace"])))]
+pub(crate) struct LoadArgs {
+    /// Measured requests in each cell [default: 64; with a duration, what it holds]
+    #[arg(long, value_name = "COUNT")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=Load::MAX_REQUESTS))]
+    pub(crate) requests: Option<u64>,
+    /// Seconds after which no further request begins
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) duration: Option<f64>,
+    /// Requests under way at once, a new one as soon as one has ended; several numbers make one
+    /// cell each. Numbers that change with time are one cell: 1..64:60s,64:5m [default: 1]
+    #[arg(long, value_name = "N[,N…]", value_parser = parse_clients)]
+    pub(crate) concurrency: Option<Sweep<Clients>>,
+    /// Requests a second, sent whether or not others have ended; several rates make one cell each.
+    /// Rates that change with time are one cell: 10:30s,10..50:1m
+    #[arg(long, value_name = "R[,R…]", value_parser = parse_rates)]
+    pub(crate) request_rate: Option<Sweep<Rates>>,
+    /// Send each request when the "at_ms" of its line in the dataset says
+    #[arg(long, requires = "dataset")]
+    pub(crate) trace: bool,
+    /// How requests of a rate are spread
+    #[arg(long, value_enum, default_value_t, requires = "request_rate")]
+    pub(crate) arrival: Arrival,
+    /// Shape of gamma arrivals: below 1 they come in bursts, above 1 more evenly
+    #[arg(long, value_name = "SHAPE", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) burstiness: f64,
+    /// Seed of random arrivals
+    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "request_rate")]
+    pub(crate) arrival_seed: u64,
+    /// Most requests under way at once where they are sent by a rate or a trace; others wait, and
+    /// are late
+    #[arg(long, value_name = "N", conflicts_with = "concurrency")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub(crate) max_concurrency: Option<u64>,
+    /// Requests sent before each cell and left out of its figures
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=Load::MAX_REQUESTS))]
+    pub(crate) warmup: u64,
+    /// Name of the cell, by which runs are compared [default: its load, such as c8 or r12.5]
+    #[arg(long, value_name = "NAME", value_parser = parse_identifier)]
+    pub(crate) cell: Option<Identifier>,
+}
+
+/// How requests of a rate are spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Arrival {
+    /// At equal distances
+    Constant,
+    /// By a gamma distribution of --burstiness
+    Gamma,
+    /// As from very many users who do not know of each other
+    #[default]
+    Poisson,
+}
+
+/// What a request must keep to be good, and the search for the most that keeps it.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Goals")]
+pub(crate) struct GoalArgs {
+    /// What a good request keeps, in milliseconds: ttft:500 ttfc:800 tpot:40 e2e:5000
+    #[arg(long, value_name = "GOAL", num_args = 1.., value_parser = parse_goal)]
+    pub(crate) goodput: Vec<Goal>,
+    /// Look for the highest concurrency or rate at which the goals hold; each probe is a run
+    #[arg(long, value_enum, value_name = "WHAT", requires = "goodput")]
+    #[arg(conflicts_with_all = ["concurrency", "request_rate", "trace", "cell"])]
+    pub(crate) search: Option<SearchFor>,
+    /// Share of requests that must be good for the goals to hold
+    #[arg(long, value_name = "RATIO", default_value_t = 0.95, allow_negative_numbers = true)]
+    pub(crate) attainment: f64,
+    /// Where the search begins
+    #[arg(long, value_name = "N", default_value_t = 1.0, requires = "search")]
+    pub(crate) search_from: f64,
+    /// The most that the search tries
+    #[arg(long, value_name = "N", default_value_t = 1024.0, requires = "search")]
+    pub(crate) search_to: f64,
+    /// Step between rates at which the search ends, as a share of the rate
+    #[arg(long, value_name = "RATIO", default_value_t = 0.05, requires = "search")]
+    pub(crate) search_step: f64,
+}
+
+/// What a search varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchFor {
+    /// Requests under way at once, in a closed loop
+    Concurrency,
+    /// Requests a second
+    Rate,
+}
+
+/// When to stop waiting.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Longest time for a whole request, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, allow_negative_numbers = true)]
+    pub(crate) timeout: f64,
+    /// Longest silence of the server within a request, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true)]
+    pub(crate) idle_timeout: f64,
+    /// Longest time to make a connection, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, allow_negative_numbers = true)]
+    pub(crate) connect_timeout: f64,
+    /// How long requests under way may go on after the duration, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, allow_negative_numbers = true)]
+    pub(crate) grace: f64,
+    /// Share of requests that may fail before the figures stop being eligible
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub(crate) max_failure_ratio: f64,
+    /// Stop a cell when more than this share of its ended requests has failed
+    #[arg(long, value_name = "RATIO", allow_negative_numbers = true)]
+    pub(crate) max_error_rate: Option<f64>,
+    /// Do not send a request again when a reused connection turns out closed
+    #[arg(long)]
+    pub(crate) no_resend: bool,
+}
+
+/// How the measuring is done.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Instrument")]
+pub(crate) struct InstrumentArgs {
+    /// Connections that carry the kernel's receive stamps: all, sampled or off
+    #[arg(long, value_name = "WHICH", default_value_t = KernelStamps::Sampled)]
+    pub(crate) kernel_stamps: KernelStamps,
+    /// Clock reading that counts as an arrival: read, or kernel with --kernel-stamps all
+    #[arg(long, value_name = "CLOCK", default_value_t = TimeBasis::Read)]
+    pub(crate) time_basis: TimeBasis,
+    /// Keep every interval between chunks, or only count, least, greatest and sum of each response's
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
+    pub(crate) intervals: Intervals,
+    /// Threads that send and receive
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=256))]
+    pub(crate) workers: u64,
+    /// Measure this client's own error at each cell's number of streams first, and state it in the
+    /// record
+    #[arg(long)]
+    pub(crate) calibrate: bool,
+}
+
+/// Whether single intervals are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Intervals {
+    /// Every one
+    #[default]
+    On,
+    /// Sums alone
+    Off,
+}
+
+/// Where results go.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Name of the run [default: the deployment's]
+    #[arg(long, value_name = "NAME", value_parser = parse_identifier)]
+    pub(crate) name: Option<Identifier>,
+    /// What is being measured, in TOML or JSON: image, hardware, runtime, …
+    #[arg(long, value_name = "FILE")]
+    pub(crate) deployment: Option<PathBuf>,
+    /// Folder in which run directories are made
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Keep the raw bytes of each response with their arrival times, to `observe` them again
+    #[arg(long)]
+    pub(crate) capture: bool,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Print the resolved plan and the first request's body, and send nothing but the question
+    /// for models
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

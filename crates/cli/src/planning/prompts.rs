@@ -1,0 +1,97 @@
+//! The prompts that arguments ask for.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use streamgauge_schema::{Identifier, PublicText, SharedPrefix};
+use streamgauge_workload::{
+    Dataset, DatasetLine, Lengths, Prompt, Prompts, Reuse, SyntheticPrompts,
+};
+
+use crate::args::run::PromptArgs;
+use crate::console;
+use crate::deployment::identifier_like;
+use crate::input::read_bytes;
+
+/// Where prompts come from: a dataset that was read, or nothing but a recipe.
+#[derive(Debug)]
+pub(crate) struct PromptFile {
+    dataset: Option<Dataset>,
+}
+
+/// What keeps the prompts of this run apart from those of any other; `None` where nothing is to.
+pub(super) fn nonce(args: &PromptArgs) -> anyhow::Result<Option<u64>> {
+    let wanted = args.nonce || args.dataset.is_none() && !args.allow_cached_prompts;
+    match args.nonce_seed {
+        _ if !wanted => Ok(None),
+        Some(seed) => Ok(Some(seed)),
+        None => getrandom::u64().map(Some).context("no random number for this run's prompts"),
+    }
+}
+
+impl PromptFile {
+    pub(super) fn read(args: &PromptArgs) -> anyhow::Result<Self> {
+        let Some(file) = &args.dataset else { return Ok(Self { dataset: None }) };
+        let shown = file.display().to_string();
+        let dataset = Dataset::parse(&read_bytes(file)?, &shown)?;
+        if dataset.skipped() > 0 {
+            console::remark(&format!(
+                "note: {shown}: {} conversations without a prompt were left out",
+                dataset.skipped()
+            ));
+        }
+        Ok(Self { dataset: Some(dataset) })
+    }
+
+    /// The prompts of a cell.
+    pub(super) fn prompts(
+        &self,
+        args: &PromptArgs,
+        lengths: &Lengths,
+        nonce: Option<u64>,
+    ) -> anyhow::Result<Prompts> {
+        if let Some(dataset) = self.dataset.clone() {
+            let reuse = if args.repeat { Reuse::Repeat } else { Reuse::Refuse };
+            return Ok(Prompts::Dataset { dataset, reuse, nonce });
+        }
+        let words = lengths.words(args.input_tokens);
+        let mut prompts = SyntheticPrompts::new(words, args.prompt_seed).with_context(|| {
+            format!("--input-tokens {} stands for {words} words", args.input_tokens)
+        })?;
+        if let Some(tokens) = args.prefix_tokens {
+            let prefix = SharedPrefix { words: lengths.words(tokens), count: args.prefixes };
+            prompts = prompts.with_prefix(prefix).with_context(|| {
+                format!("--prefix-tokens {tokens} of --input-tokens {}", args.input_tokens)
+            })?;
+        }
+        Ok(Prompts::Synthetic(match nonce {
+            Some(seed) => prompts.with_nonce(seed),
+            None => prompts,
+        }))
+    }
+
+    /// Tokens that a prompt is meant to have.
+    pub(super) fn target_tokens(&self, args: &PromptArgs) -> Option<u64> {
+        self.dataset.is_none().then_some(args.input_tokens)
+    }
+
+    /// Whether some prompt is made to a length in tokens.
+    pub(super) fn needs_lengths(&self) -> bool {
+        let is_made = |line: &DatasetLine| matches!(line.prompt, Prompt::Synthetic { .. });
+        self.dataset.as_ref().is_none_or(|dataset| dataset.lines().iter().any(is_made))
+    }
+
+    /// When each line of a trace is due.
+    pub(super) fn due_us(&self) -> Option<Arc<[u64]>> {
+        self.dataset.as_ref().and_then(Dataset::due_us)
+    }
+
+    /// Name of the suite.
+    pub(super) fn suite_version(&self) -> Identifier {
+        let Some(dataset) = &self.dataset else { return identifier_like("synthetic-words-v1") };
+        let name = std::path::Path::new(dataset.file_name());
+        let stem = name.file_stem().unwrap_or_default().to_string_lossy();
+        // The name is published.
+        identifier_like(if PublicText::new(stem.as_ref()).is_ok() { &stem } else { "dataset" })
+    }
+}

@@ -1,0 +1,140 @@
+//! The server under measurement: its address, the way in, and the model that answers there.
+
+use std::env::VarError;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use streamgauge_client::{
+    Access, Endpoint, Headers, Model, Trust, bounded, list_models, wait_ready,
+};
+use streamgauge_schema::{Dialect, FailureClass};
+
+use super::millis;
+use crate::args::run::{LimitArgs, ServerArgs};
+use crate::console;
+use crate::exit::Unreachable;
+
+/// How the simulated server signs its model.
+const SIMULATED_OWNER: &str = "sim";
+
+/// The server under measurement.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) access: Access,
+    pub(crate) model: String,
+    pub(crate) simulated: bool,
+}
+
+/// Builds the access to a server from the arguments. Keys come from the environment and headers;
+/// they go into no plan.
+fn access(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
+    let mut headers = Headers::default();
+    for line in &args.header {
+        headers.add(line).context("--header")?;
+    }
+    let key_variable = args.api_key_env.as_deref().unwrap_or(match args.api {
+        Dialect::AnthropicMessages => "ANTHROPIC_API_KEY",
+        _ => "OPENAI_API_KEY",
+    });
+    if let Some(key) = api_key(args, key_variable)? {
+        headers
+            .add_api_key(&key, args.api)
+            .with_context(|| format!("the key in {key_variable}"))?;
+    }
+    if !headers.is_empty() && !endpoint.is_tls() && !endpoint.is_loopback() {
+        console::remark(&format!(
+            "warning: {} goes over plain http to {}",
+            headers.names().join(", "),
+            endpoint.host()
+        ));
+    }
+    let trust = match (&args.ca_file, endpoint.is_tls()) {
+        (Some(file), true) => Some(Trust::file(file)?),
+        (None, true) => Some(Trust::platform()?),
+        (Some(_), false) => bail!("--ca-file needs an https address"),
+        (None, false) => None,
+    };
+    Ok(Access { headers, trust })
+}
+
+/// The key in an environment variable. One that was named must be there; a simulated server gets
+/// none.
+fn api_key(args: &ServerArgs, variable: &str) -> anyhow::Result<Option<String>> {
+    if args.simulate {
+        return Ok(None);
+    }
+    match std::env::var(variable) {
+        Ok(key) if !key.is_empty() => Ok(Some(key)),
+        Err(VarError::NotUnicode(_)) => bail!("the key in {variable} is not UTF-8"),
+        _ if args.api_key_env.is_some() => bail!("--api-key-env: {variable} is not set"),
+        _ => Ok(None),
+    }
+}
+
+/// Finds out which model answers, and whether it is a simulated one.
+pub(crate) async fn meet(
+    args: &ServerArgs,
+    limits: &LimitArgs,
+    base_url: &str,
+) -> anyhow::Result<Server> {
+    let endpoint = Endpoint::parse(address(args, base_url))?;
+    let access = access(args, &endpoint)?;
+    if let Some(seconds) = args.wait_ready {
+        let patience = Duration::from_millis(millis("--wait-ready", seconds)?);
+        wait_ready(&endpoint, &access, args.api, patience)
+            .await
+            .map_err(|error| Unreachable(format!("{endpoint}: {error}")))?;
+    }
+    let timeout = Duration::from_secs_f64(limits.connect_timeout) + Duration::from_secs(10);
+    let listed = match list_models(&endpoint, &access, args.api, timeout).await {
+        Ok(listed) => Some(listed),
+        // Some servers have no such list, or keep it from this key; the model was named anyway.
+        Err(error) if args.model.is_some() && answers(error.class) => None,
+        Err(error) => {
+            let hint = if answers(error.class) { "; name the model with --model" } else { "" };
+            return Err(Unreachable(format!("{endpoint}: {error}{hint}")).into());
+        }
+    };
+    let (model, simulated) = choose(args.model.as_deref(), listed.as_deref())?;
+    Ok(Server { endpoint, access, model, simulated })
+}
+
+/// The address below which the API's path lies. One that was written for OpenAI's APIs ends in
+/// `/v1`, beside which the others stand.
+fn address<'a>(args: &ServerArgs, base_url: &'a str) -> &'a str {
+    if args.endpoint_path.is_some() || args.api.default_path().starts_with("/v1/") {
+        return base_url;
+    }
+    base_url.trim_end_matches('/').strip_suffix("/v1").unwrap_or(base_url)
+}
+
+/// Whether a server that failed in this way is there and answers.
+fn answers(class: FailureClass) -> bool {
+    matches!(class, FailureClass::HttpStatus | FailureClass::NotEventStream)
+}
+
+fn choose(asked: Option<&str>, listed: Option<&[Model]>) -> anyhow::Result<(String, bool)> {
+    let listed = listed.unwrap_or_default();
+    let simulated = |model: &Model| model.owned_by.as_deref() == Some(SIMULATED_OWNER);
+    match (asked, listed) {
+        (Some(asked), _) => {
+            let known = listed.iter().find(|model| model.id == asked);
+            if known.is_none() && !listed.is_empty() {
+                console::remark(&format!(
+                    "note: the server does not list {asked:?}; it lists {}",
+                    names(listed)
+                ));
+            }
+            Ok((asked.to_owned(), known.is_some_and(simulated)))
+        }
+        (None, [only]) => Ok((only.id.clone(), simulated(only))),
+        (None, []) => bail!("the server lists no model; name one with --model"),
+        (None, _) => bail!("the server lists {}; choose one with --model", names(listed)),
+    }
+}
+
+fn names(models: &[Model]) -> String {
+    let names: Vec<String> = models.iter().map(|model| bounded(&model.id)).collect();
+    names.join(", ")
+}
