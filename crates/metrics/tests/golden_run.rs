@@ -1,6 +1,7 @@
-//! The record of a small run is a function of its plan and its journal, to the last byte.
+//! The records of two small runs, a closed loop by the client's clock and an open loop by the
+//! kernel's, are functions of their plans and journals, to the last byte.
 //!
-//! `UPDATE_RECORD=1` rewrites the expected record.
+//! `UPDATE_RECORD=1` rewrites the expected records.
 
 use std::path::Path;
 
@@ -10,14 +11,16 @@ use streamgauge_schema::{
     digest_bytes, read_typed,
 };
 
-const PLAN: &[u8] = include_bytes!("../../schema/tests/run/plan.json");
-const JOURNAL: &[u8] = include_bytes!("../../schema/tests/run/observations.jsonl");
+/// The folders of the runs.
+const RUNS: [&str; 2] = ["../schema/tests/run", "../schema/tests/run/open"];
 
-fn rebuilt(reverse: bool) -> RunRecordV2 {
-    let plan: Plan = read_typed(PLAN).expect("a plan");
+fn rebuilt(folder: &Path, reverse: bool) -> RunRecordV2 {
+    let read = |name| std::fs::read(folder.join(name)).expect("a file of the run");
+    let plan: Plan = read_typed(&read("plan.json")).expect("a plan");
+    let journal = read("observations.jsonl");
     let (mut header, mut trailer) = (None, None);
     let mut requests: Vec<RequestLine> = Vec::new();
-    for line in JOURNAL.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         match read_typed(line).expect("a line of a journal") {
             JournalLine::Header(line) => header = Some(line),
             JournalLine::Request(line) => requests.push(*line),
@@ -28,7 +31,7 @@ fn rebuilt(reverse: bool) -> RunRecordV2 {
         requests.reverse();
     }
     let name = Identifier::new("observations.jsonl").expect("letters and a point");
-    let evidence = Evidence { name, sha256: Digest::of(JOURNAL), bytes: JOURNAL.len() as u64 };
+    let evidence = Evidence { name, sha256: Digest::of(&journal), bytes: journal.len() as u64 };
     build_record(&RunInput {
         plan: &plan,
         header: &header.expect("a header"),
@@ -41,9 +44,15 @@ fn rebuilt(reverse: bool) -> RunRecordV2 {
 
 #[test]
 fn plan_and_journal_give_the_record() {
-    let bytes = digest_bytes(&rebuilt(false)).unwrap();
-    assert!(bytes == digest_bytes(&rebuilt(true)).unwrap(), "the order of lines matters");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema/tests/run/record.json");
+    for folder in RUNS {
+        check(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
+    }
+}
+
+fn check(folder: &Path) {
+    let bytes = digest_bytes(&rebuilt(folder, false)).unwrap();
+    assert!(bytes == digest_bytes(&rebuilt(folder, true)).unwrap(), "the order of lines matters");
+    let path = folder.join("record.json");
     if std::env::var_os("UPDATE_RECORD").is_some() {
         std::fs::write(&path, &bytes).unwrap();
     }

@@ -16,10 +16,11 @@ use streamgauge_schema::{
     file_bytes, read_typed,
 };
 
-const DOCUMENTS: [&[u8]; 3] = [
+const DOCUMENTS: [&[u8]; 4] = [
     include_bytes!("../../schema/tests/records/runtime-profile-comparison-v1.json"),
     include_bytes!("../../schema/tests/records/serving-performance-v1.json"),
     include_bytes!("../../schema/tests/run/record.json"),
+    include_bytes!("../../schema/tests/run/open/record.json"),
 ];
 
 /// Values at the ends of their types, as JSON; a change puts one in the place of another.
@@ -44,8 +45,17 @@ const VALUES: [&str; 18] = [
     r#""9999-12-31T23:59:59.999999+00:00""#,
 ];
 
-const PLAN: &[u8] = include_bytes!("../../schema/tests/run/plan.json");
-const JOURNAL: &[u8] = include_bytes!("../../schema/tests/run/observations.jsonl");
+/// Plans with their journals.
+const RUNS: [[&[u8]; 2]; 2] = [
+    [
+        include_bytes!("../../schema/tests/run/plan.json"),
+        include_bytes!("../../schema/tests/run/observations.jsonl"),
+    ],
+    [
+        include_bytes!("../../schema/tests/run/open/plan.json"),
+        include_bytes!("../../schema/tests/run/open/observations.jsonl"),
+    ],
+];
 
 /// Stamps and counts at the ends of their type.
 const COUNTS: [&str; 8] = [
@@ -147,17 +157,18 @@ fn check(bytes: &[u8]) -> bool {
     true
 }
 
-/// The record of the sample run after edits to its plan and its requests; `None` where these can no
-/// longer be read.
+/// The record of a run after edits to its plan and its requests; `None` where these can no longer
+/// be read.
 fn rebuilt(
+    [plan_text, journal]: [&[u8]; 2],
     plan: &[(Index, Edit)],
     requests: &[(Index, Edit)],
 ) -> Option<Result<RunRecordV2, RecordError>> {
-    let plan: Plan = read_typed(&edited(PLAN, plan)).ok()?;
-    let lines = JOURNAL.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let plan: Plan = read_typed(&edited(plan_text, plan)).ok()?;
+    let lines = journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let lines: Vec<Json> =
-        lines.map(|line| serde_json::from_slice(line).expect("JOURNAL is JSON")).collect();
-    let lines = file_bytes(&lines, Layout::AsGiven).expect("JOURNAL is finite");
+        lines.map(|line| serde_json::from_slice(line).expect("RUNS are JSON")).collect();
+    let lines = file_bytes(&lines, Layout::AsGiven).expect("RUNS are finite");
     let lines: Vec<JournalLine> = read_typed(&edited(&lines, requests)).ok()?;
     let (mut header, mut found, mut trailer) = (None, Vec::new(), None);
     for line in lines {
@@ -183,7 +194,9 @@ fn the_originals_hold() {
         assert!(check(document));
         assert!(verify(&Document::read(document).unwrap()).holds());
     }
-    assert!(rebuilt(&[], &[]).unwrap().is_ok());
+    for run in RUNS {
+        assert!(rebuilt(run, &[], &[]).unwrap().is_ok());
+    }
 }
 
 /// Fewer cases than usual, as each verifies a document several times.
@@ -205,10 +218,11 @@ proptest! {
 
     #[test]
     fn edited_journals(
+        run in select(&RUNS[..]),
         plan in any_edits(&COUNTS, 0..2),
         requests in any_edits(&COUNTS, 0..12),
     ) {
-        if let Some(Ok(record)) = rebuilt(&plan, &requests) {
+        if let Some(Ok(record)) = rebuilt(run, &plan, &requests) {
             let document = Document::Run(RunRecord::V2(Box::new(record)));
             let bytes = document.file_bytes().expect("a record has finite numbers");
             prop_assert_eq!(Document::read(&bytes), Ok(document));

@@ -35,8 +35,8 @@ pub(super) fn invalid_stages(load: &LoadReport) -> Option<String> {
     let (unsent, planned) = (sum(|stage| stage.unsent), sum(|stage| stage.planned));
     (unsent > 0).then(|| {
         format!(
-            "Stages of the schedule that were not offered: {} of {}; of the {planned} requests that \
-             they planned, {unsent} were never sent.",
+            "Stages of the schedule that were not offered: {} of {}; requests never sent in them: \
+             {unsent} of {planned}.",
             invalid().count(),
             load.stages.len()
         )
@@ -51,7 +51,7 @@ pub(super) fn late(run: &CollectedRun<'_>, load: &LoadReport) -> Option<String> 
     load.late_after_ms?;
     Some(format!(
         "Requests that started more than {:?} ms behind their due time: {count} of {sent}, up to \
-         {:?} ms; the limit of requests under way held back {queued} of them. Latencies from the \
+         {:?} ms; held back by the limit of requests under way: {queued}. Latencies from the \
          schedule count that wait.",
         millis(LATE_AFTER_US),
         millis(longest_us)
