@@ -11,18 +11,21 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use streamgauge_client::{Access, RunSetup};
 use streamgauge_schema::{
-    EvidenceMode, Instrumentation, Json, Limits, Load, Plan, Request, RequestSettings, Stage,
-    Target,
+    EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, Request, RequestSettings,
+    Stage, Target,
 };
-use streamgauge_workload::{Lengths, Requests, RequestsSpec, Schedule, WorkloadError};
+use streamgauge_workload::{
+    Lengths, MIN_WORDS, Prompts, Requests, RequestsSpec, Schedule, WorkloadError,
+};
 use tokio::sync::watch;
 
 use crate::args::run::{Intervals, RunArgs};
+use crate::console;
 use crate::deployment::{DeploymentFile, identifier_like};
 use load::loads;
 use prompts::PromptFile;
 
-pub(crate) use load::{MOST_IN_A_DURATION, open_loop};
+pub(crate) use load::open_loop;
 pub(crate) use server::{Server, meet};
 
 /// Version of the plan that is written.
@@ -109,24 +112,32 @@ impl<'a> Planner<'a> {
 
     /// Every cell that the arguments ask for.
     pub(crate) fn cells(&self) -> anyhow::Result<Vec<Cell>> {
-        let loads = loads(&self.args.load, self.asked.prompts.due_us())?;
+        let due_us = self.asked.prompts.due_us();
+        let loads = loads(&self.args.load, due_us, self.most_requests())?;
         loads.into_iter().zip(0..).map(|(load, number)| self.cell(number, load)).collect()
+    }
+
+    /// Most requests of a closed loop that time ends.
+    pub(crate) fn most_requests(&self) -> u64 {
+        self.asked.prompts.most_requests(&self.args.prompts)
     }
 
     /// The cell of a load. Cells of different numbers have no prompt in common, unless the
     /// arguments want that.
     pub(crate) fn cell(&self, number: u64, load: Load) -> anyhow::Result<Cell> {
+        let nonce = self.nonce.map(|nonce| nonce.wrapping_add(number));
+        let args = &self.args.prompts;
+        self.cell_of(self.asked.prompts.prompts(args, &self.lengths, nonce)?, load)
+    }
+
+    fn cell_of(&self, prompts: Prompts, load: Load) -> anyhow::Result<Cell> {
         let Self { args, asked, server, .. } = self;
         let settings = self.settings();
         let requests = Requests::new(RequestsSpec {
             dialect: args.server.api,
             model: server.model.clone(),
             settings: settings.clone(),
-            prompts: self.asked.prompts.prompts(
-                &args.prompts,
-                &self.lengths,
-                self.nonce.map(|nonce| nonce.wrapping_add(number)),
-            )?,
+            prompts,
             target_input_tokens: asked.prompts.target_tokens(&args.prompts),
             lengths: self.lengths.clone(),
             suite_version: asked.prompts.suite_version(),
@@ -134,7 +145,10 @@ impl<'a> Planner<'a> {
             warmup: load.warmup,
         })
         .map_err(naming_its_flag)?;
-        let schedule = Schedule::new(&load, asked.prompts.due_us())?;
+        note_longer_prompts(&requests);
+        let is_trace = matches!(load.shape, LoadShape::Trace { .. });
+        let due_us = asked.prompts.due_us().filter(|_| is_trace);
+        let schedule = Schedule::new(&load, due_us)?;
         let declared = asked.deployment.clone().declare(&server.model, &load.cell)?;
         let name = args.output.name.clone();
         let plan = Plan {
@@ -214,6 +228,17 @@ impl Cell {
         stop: watch::Receiver<bool>,
     ) -> RunSetup<'a> {
         RunSetup { plan: &self.plan, schedule: &self.schedule, access, captures, stop }
+    }
+}
+
+/// Says when prompts could not be made as short as a trace wants them.
+fn note_longer_prompts(requests: &Requests) {
+    let longer = requests.longer_than_asked();
+    if longer > 0 {
+        console::remark(&format!(
+            "note: {longer} prompts are longer than the trace asks; a prompt has at least \
+             {MIN_WORDS} words"
+        ));
     }
 }
 

@@ -112,7 +112,9 @@ pub struct Workload {
     pub target_input_tokens: Option<u64>,
     /// Name and version of the suite.
     pub suite_version: Identifier,
-    /// Digest of `{dataset, dataset_version, prompts}`: name, version and the prompts' digests.
+    /// Digest of `{dataset, dataset_version, prompts}`: name, version and the prompts' digests,
+    /// those of prompts without their nonces. Above 100,000 requests only as many prompts enter,
+    /// and `requests` stands beside them.
     pub suite_sha256: Digest,
     /// Digest of the dataset's file, or of the synthetic prompts' recipe.
     pub dataset_sha256: Digest,

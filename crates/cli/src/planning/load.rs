@@ -12,17 +12,20 @@ use crate::args::run::{Arrival, LoadArgs};
 
 /// Requests of a cell that nothing else ends.
 const REQUESTS: u64 = 64;
-/// Most requests of a closed loop that time ends: their digests are made before it begins.
-pub(crate) const MOST_IN_A_DURATION: u64 = 100_000;
 
-/// Resolves every load that the arguments ask for; `due_us` are the times of a trace.
-pub(crate) fn loads(args: &LoadArgs, due_us: Option<Arc<[u64]>>) -> anyhow::Result<Vec<Load>> {
+/// Resolves every load that the arguments ask for; `due_us` are the times of a trace, and `most`
+/// bounds the requests of a closed loop that time ends.
+pub(crate) fn loads(
+    args: &LoadArgs,
+    due_us: Option<Arc<[u64]>>,
+    most: u64,
+) -> anyhow::Result<Vec<Load>> {
     let specs = specs(args, due_us)?;
     let closed = args.request_rate.is_none() && !args.trace;
     if closed && args.max_concurrency.is_some() {
         bail!("--max-concurrency limits a rate or a trace; a closed loop has its --concurrency");
     }
-    let end = end(args, closed)?;
+    let end = end(args, closed.then_some(most))?;
     let resolve = |spec: LoadSpec| Ok(spec.resolve(end, args.warmup)?);
     named(args.cell.as_ref(), specs.into_iter().map(resolve).collect::<anyhow::Result<_>>()?)
 }
@@ -53,15 +56,14 @@ pub(crate) fn open_loop(args: &LoadArgs, rates: Rates) -> LoadSpec {
 }
 
 /// What ends a cell: requests, a duration, or stages and traces by themselves.
-pub(crate) fn end(args: &LoadArgs, closed: bool) -> anyhow::Result<LoadEnd> {
+fn end(args: &LoadArgs, most: Option<u64>) -> anyhow::Result<LoadEnd> {
     let staged = args.concurrency.as_ref().is_some_and(|clients| clients.staged)
         || args.request_rate.as_ref().is_some_and(|rates| rates.staged)
         || args.trace;
     let duration_ms = args.duration.map(|length| millis("--duration", length)).transpose()?;
     let requests = match args.requests {
         None if !staged && duration_ms.is_none() => Some(REQUESTS),
-        None if closed => Some(MOST_IN_A_DURATION),
-        asked => asked,
+        asked => asked.or(most),
     };
     Ok(LoadEnd { requests, duration_ms })
 }

@@ -13,6 +13,9 @@ use crate::console;
 use crate::deployment::identifier_like;
 use crate::input::read_bytes;
 
+/// Most requests of a closed loop that time ends: their digests are made before it begins.
+const MOST_IN_A_DURATION: u64 = 100_000;
+
 /// Where prompts come from: a dataset that was read, or nothing but a recipe.
 #[derive(Debug)]
 pub(crate) struct PromptFile {
@@ -68,6 +71,15 @@ impl PromptFile {
             Some(seed) => prompts.with_nonce(seed),
             None => prompts,
         }))
+    }
+
+    /// Most requests of a closed loop that time ends: a dataset's lines serve once each unless the
+    /// arguments say otherwise.
+    pub(super) fn most_requests(&self, args: &PromptArgs) -> u64 {
+        match &self.dataset {
+            Some(dataset) if !args.repeat && !args.nonce => dataset.lines().len() as u64,
+            _ => MOST_IN_A_DURATION,
+        }
     }
 
     /// Tokens that a prompt is meant to have.

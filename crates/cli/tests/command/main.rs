@@ -6,6 +6,7 @@ mod apis;
 mod arguments;
 mod golden;
 mod interrupted;
+mod loads;
 mod measured;
 mod observed;
 mod process;

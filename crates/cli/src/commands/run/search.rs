@@ -69,7 +69,7 @@ pub(super) async fn search(
     let mut run_ids = Vec::new();
     let mut name = None;
     while let Some(load) = search.next_load() {
-        let cell = planner.cell(run_ids.len() as u64, probe_load(args, what, load)?)?;
+        let cell = planner.cell(run_ids.len() as u64, probe_load(args, what, planner, load)?)?;
         name.get_or_insert_with(|| cell.plan.name.clone());
         let measured = measure(&cell, &server.access, &args.output.out, stop.clone()).await?;
         if *stop.borrow() {
@@ -128,7 +128,12 @@ fn word(what: SearchFor) -> &'static str {
 
 /// The load of one probe. Without a number of requests and a duration it is as long as its load
 /// needs to show itself.
-fn probe_load(args: &RunArgs, what: SearchFor, load: f64) -> anyhow::Result<Load> {
+fn probe_load(
+    args: &RunArgs,
+    what: SearchFor,
+    planner: &Planner<'_>,
+    load: f64,
+) -> anyhow::Result<Load> {
     let duration_ms = args.load.duration.map(|length| millis("--duration", length)).transpose()?;
     let wanted = match what {
         SearchFor::Concurrency => load * REQUESTS_A_CLIENT,
@@ -136,7 +141,7 @@ fn probe_load(args: &RunArgs, what: SearchFor, load: f64) -> anyhow::Result<Load
     };
     let requests = match (args.load.requests, duration_ms, what) {
         (None, None, _) => Some(REQUESTS.max(wanted.ceil() as u64)),
-        (None, Some(_), SearchFor::Concurrency) => Some(crate::planning::MOST_IN_A_DURATION),
+        (None, Some(_), SearchFor::Concurrency) => Some(planner.most_requests()),
         (asked, ..) => asked,
     };
     let spec = match what {
