@@ -46,7 +46,7 @@ impl Pace {
         Self { ttft_ms: 100.0, interval_ms: 20.0, events: 25, requests: 3 };
     /// As fast as the server can write.
     pub(crate) const FLAT_OUT: Self =
-        Self { ttft_ms: 0.0, interval_ms: 0.0, events: 2_000, requests: 4 };
+        Self { ttft_ms: 0.0, interval_ms: 0.0, events: 2_000, requests: 2 };
 }
 
 /// One number of streams, measured.
