@@ -30,7 +30,8 @@ pub struct Case {
     /// Where it went wrong.
     #[serde(deserialize_with = "nullable")]
     pub failure_stage: Option<FailureStage>,
-    /// Full duration of the request; `None` when it was not sent.
+    /// Full duration of the request; `None` when it was not sent, or when its times are not known by
+    /// the record's time basis.
     #[serde(deserialize_with = "nullable")]
     pub duration_ms: Option<Millis>,
     /// A remark.
