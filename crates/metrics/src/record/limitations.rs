@@ -37,7 +37,7 @@ pub(super) fn of(
         responses::contaminated(run),
         not_succeeded(load),
         client_limited(instrument),
-        schedule::late(run, load),
+        schedule::late(run),
         schedule::ended_by_its_limit(run),
         schedule::warmup_failed(run),
         schedule::warmup_shared(run),

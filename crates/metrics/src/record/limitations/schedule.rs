@@ -43,12 +43,11 @@ pub(super) fn invalid_stages(load: &LoadReport) -> Option<String> {
     })
 }
 
-pub(super) fn late(run: &CollectedRun<'_>, load: &LoadReport) -> Option<String> {
+pub(super) fn late(run: &CollectedRun<'_>) -> Option<String> {
     let late = || run.measured.sent.iter().filter(|sent| is_late(sent));
     let (count, sent) = (late().count(), run.measured.sent.len());
     let queued = late().filter(|sent| sent.queued_us() > Some(0)).count();
     let longest_us = late().filter_map(|sent| sent.delay_us()).max()?;
-    load.late_after_ms?;
     Some(format!(
         "Requests that started more than {:?} ms behind their due time: {count} of {sent}, up to \
          {:?} ms; held back by the limit of requests under way: {queued}. Latencies from the \
@@ -68,8 +67,8 @@ pub(super) fn ended_by_its_limit(run: &CollectedRun<'_>) -> Option<String> {
     let was_free = sent.iter().any(|sent| (last_us..end_us).contains(&sent.span().to_us));
     (sent.len() as u64 == load.requests && was_free).then(|| {
         format!(
-            "The load ended at its limit of {} requests, {:?} ms after its first, before its \
-             {length_ms} ms had passed.",
+            "The last of {} requests, the most that were allowed, began {:?} ms after the first: the \
+             load ended before its {length_ms} ms had passed.",
             load.requests,
             millis(last_us - first_us)
         )

@@ -103,8 +103,8 @@ fn a_load_that_its_limit_ended_before_its_time_says_so() {
     let cases = [(6, 6, 301, true), (6, 6, 300, false), (6, 7, 301, false)];
     for (sent, at_most, duration_ms, expected) in cases {
         let record = ended_by_time(sent, at_most, duration_ms).record();
-        let sentence = "The load ended at its limit of 6 requests, 250.0 ms after its first, before its 301 \
-             ms had passed.";
+        let sentence = "The last of 6 requests, the most that were allowed, began 250.0 ms after the first: the \
+             load ended before its 301 ms had passed.";
         assert_eq!(says(&record, sentence), expected, "{sent} of {at_most} in {duration_ms} ms");
     }
 }
