@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{Journal, RunDir, read_file, write_new};
-use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunInput, build_cases, build_record};
+use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
 };
@@ -57,28 +57,25 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
             journal.header.plan_sha256.prefix(12)
         );
     }
-    let mut input = RunInput {
-        plan: &plan,
-        header: &journal.header,
-        requests: &journal.requests,
-        trailer: journal.trailer.as_ref(),
-        evidence: vec![evidence(&journal_path, &journal_bytes)?],
-    };
+    let mut run = RunCollector::new(&plan, &journal.header)?;
+    journal.requests.iter().try_for_each(|line| run.add(line))?;
+    let run = run.close(journal.trailer.as_ref())?;
+    let mut files = vec![evidence(&journal_path, &journal_bytes)?];
     let mut cases = None;
-    if plan.load.requests > MAX_CASES_IN_RECORD {
-        let lines = one_a_line(&build_cases(&input)?)?;
-        input.evidence.push(evidence(&dir.cases(), &lines)?);
+    if run.declared() > MAX_CASES_IN_RECORD {
+        let lines = one_a_line(run.cases())?;
+        files.push(evidence(&dir.cases(), &lines)?);
         cases = Some(lines);
     }
-    let record = build_record(&input)?;
+    let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
     Ok(Rebuilt { journal, record, bytes, cases })
 }
 
-fn one_a_line(cases: &[Case]) -> anyhow::Result<Vec<u8>> {
+fn one_a_line(cases: impl Iterator<Item = Case>) -> anyhow::Result<Vec<u8>> {
     let mut lines = Vec::new();
     for case in cases {
-        serde_json::to_writer(&mut lines, case)?;
+        serde_json::to_writer(&mut lines, &case)?;
         lines.push(b'\n');
     }
     Ok(lines)
