@@ -3,8 +3,13 @@
 //! It is arithmetic on the figures as they stand. The noise between runs, which is what matters, is
 //! not considered, and the comparison says so.
 
+mod blocks;
+mod build;
 mod error;
+mod gates;
+mod gathered;
 mod matching;
+mod pairing;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +26,11 @@ use crate::gate::{
 
 use crate::record::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL};
 
+pub use blocks::{BlockRules, Turnovers, compare_blocks};
 pub use error::CompareError;
+pub(crate) use gates::samples_needed;
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
+pub use pairing::Pairing;
 
 /// The gated metrics: their ids in records, and their names in comparisons.
 const GATED: [(&str, &str); 3] = [
@@ -30,6 +38,8 @@ const GATED: [(&str, &str); 3] = [
     ("e2e_p50_ms", "e2e_p50_ms"),
     ("decode_rate_p50_tok_per_s", "decode_tok_s_p50"),
 ];
+
+const GATED_IDS: [&str; 3] = [GATED[0].0, GATED[1].0, GATED[2].0];
 
 /// The metric that says how long the prompts were.
 const PROMPT_TOKENS: &str = "prompt_tokens_p50_tok";
@@ -73,7 +83,7 @@ pub fn compare_point(
 
     let (allowed, forbidden): (Vec<Difference>, Vec<Difference>) = pairs
         .iter()
-        .flat_map(|(baseline, candidate)| matching::differences(baseline, candidate))
+        .flat_map(|(baseline, candidate)| matching::differences(baseline, candidate, &GATED_IDS))
         .partition(|difference| allow_differing.contains(&difference.condition));
     if !forbidden.is_empty() {
         return Err(CompareError::Differing { differences: forbidden });
@@ -110,9 +120,9 @@ fn runs_of(side: Side, records: &[RunRecord]) -> Result<Vec<&RunRecordV2>, Compa
             run_id: record.run_id().clone(),
             metrics,
         };
-        let ids = GATED.map(|(id, _)| id);
-        let RunRecord::V2(run) = record else { return Err(missing(ids.into())) };
-        let lacking: Vec<_> = ids.into_iter().filter(|id| !has_metric(run, id)).collect();
+        let lacking: Vec<Identifier> =
+            GATED_IDS.into_iter().filter(|id| !has_metric(record, id)).map(gated_name).collect();
+        let RunRecord::V2(run) = record else { return Err(missing(lacking)) };
         if !lacking.is_empty() {
             return Err(missing(lacking));
         }
@@ -150,7 +160,7 @@ fn cell(baseline: &RunRecordV2, candidate: &RunRecordV2) -> CellComparison {
             delta_percent: delta,
             no_more_than_5_percent_regression: within_five_percent(compared_direction(name), delta),
         };
-        (Identifier::new(name).expect("the gated metrics are named by identifiers"), metric)
+        (gated_name(name), metric)
     });
     CellComparison {
         baseline_requests: baseline.load.offered,
@@ -184,8 +194,16 @@ fn is_client_limited(run: &RunRecordV2) -> bool {
     GATED.iter().any(|(id, _)| run.instrument.client_limited.iter().any(|it| it.as_str() == *id))
 }
 
-fn has_metric(run: &RunRecordV2, id: &str) -> bool {
-    run.metrics.iter().any(|metric| metric.id.as_str() == id)
+/// Whether the record has the metric as this version takes it, with what is needed to judge it.
+fn has_metric(record: &RunRecord, id: &str) -> bool {
+    match record {
+        RunRecord::V1(_) => false,
+        RunRecord::V2(run) => run.metrics.iter().any(|metric| metric.id.as_str() == id),
+    }
+}
+
+fn gated_name(name: &str) -> Identifier {
+    Identifier::new(name).expect("the gated metrics are named by identifiers")
 }
 
 fn value(run: &RunRecordV2, id: &str) -> Option<f64> {

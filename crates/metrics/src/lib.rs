@@ -1,8 +1,8 @@
 //! Figures from observations: quantiles, rates, the metric catalogue, and the records made of them;
 //! and the rules that hold records to their figures.
 //!
-//! Everything here is a pure function of its arguments: no I/O, no clock, no randomness. What was
-//! not observed is `None`, never 0.
+//! Everything here is a pure function of its arguments: no I/O, no clock, no randomness without a
+//! seed. What was not observed is `None`, never 0.
 //!
 //! ```
 //! use streamgauge_metrics::{catalogue, median, quantile};
@@ -19,7 +19,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `quantile`, `interval`, `statistic`, `sorted` | estimators of samples |
+//! | `quantile`, `interval`, `statistic`, `sorted`, `rate`, `bootstrap` | estimators of samples, within one run |
 //! | `request`, `kernel_basis`, `inflight` | what one request gives, by which clock, and how many were under way |
 //! | `sent`, `gaps`, `cached`, `measured` | what is kept of the requests of a run, and its windows |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
@@ -27,39 +27,54 @@
 //! | `client_error` | the client's stamps beside those of a server that keeps an account |
 //! | `record` | plan and journal to run record |
 //! | `verify` | the rules that a record's own members must keep |
-//! | `compare`, `gate` | candidate against baseline: matching, deltas, limits and gates |
+//! | `change`, `difference`, `student`, `power`, `exact_test` | what differs between runs, how surely, and what it takes to know |
+//! | `compare`, `gate`, `judge` | candidate against baseline: matching, deltas, limits, gates and verdicts |
 
+mod bootstrap;
 mod cached;
 mod catalogue;
+mod change;
 mod client_error;
 mod client_limited;
 mod compare;
+mod difference;
 mod error;
+mod exact_test;
 #[cfg(test)]
 mod field_reports;
 mod gaps;
 mod gate;
 mod inflight;
 mod interval;
+mod judge;
 mod kernel_basis;
 mod measured;
 mod page;
+mod power;
 mod quantile;
+mod rate;
 mod record;
 mod request;
+#[cfg(test)]
+mod sample_blocks;
 #[cfg(test)]
 mod sample_run;
 mod sent;
 mod sorted;
 mod statistic;
+mod student;
 mod verify;
 
+pub use bootstrap::bootstrap_interval;
 pub use catalogue::{MetricSpec, Population, Presence, catalogue};
+pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use compare::{
-    CompareError, Difference, MatchingCondition, Side, UnknownCondition, compare_point,
+    BlockRules, CompareError, Difference, MatchingCondition, Pairing, Side, Turnovers,
+    UnknownCondition, compare_blocks, compare_point,
 };
 pub use error::RecordError;
+pub use exact_test::{fisher_exact, mcnemar_exact};
 pub use gate::{
     GateOutcome, Grounds, compared_direction, delta_percent, performance_eligible,
     performance_gate, strict_turnover_gate, verdict, within_five_percent,
@@ -68,7 +83,9 @@ pub use inflight::{Span, mean_inflight, peak_inflight, steady_window};
 pub use interval::quantile_interval;
 pub use kernel_basis::to_kernel_basis;
 pub use page::metrics_markdown;
+pub use power::{BlockNoise, Sureness};
 pub use quantile::{median, quantile, sorted_quantile};
+pub use rate::rate_interval;
 pub use record::{
     CollectedRun, MAX_CASES_IN_RECORD, RunCollector, RunInput, build_cases, build_record, to_v1,
 };

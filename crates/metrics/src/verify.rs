@@ -4,6 +4,7 @@
 //! of all members that take part in it. No rule knows any particular document; a figure that the
 //! rest of a document does not determine is bounded, or left alone and listed by [`unproven`].
 
+mod blocks;
 mod cases;
 mod comparison;
 mod figures;
@@ -77,7 +78,8 @@ impl Verification {
 /// declared requests and populations; the order of quantiles, intervals, windows and spreads; the
 /// load's sum and that of its stages, and eligibility from them; goodput from the requests that
 /// ended; latencies from the schedule against those from the start; the metrics that the client may
-/// have bent. *Comparisons*: every delta, flag and gate; turnover runs and their failures.
+/// have bent. *Comparisons*: every delta, flag and gate; turnover runs and their failures; with
+/// intervals, everything that follows from the figures of each run.
 ///
 /// ```
 /// use streamgauge_metrics::verify;
@@ -99,7 +101,7 @@ pub fn verify(document: &Document) -> Verification {
     let mut rules = Rules::default();
     match document {
         Document::Comparison(comparison) => comparison::check(comparison, &mut rules),
-        Document::ComparisonV2(_) => {}
+        Document::ComparisonV2(comparison) => blocks::check(comparison, &mut rules),
         Document::Run(record) => check_record(record, &mut rules),
     }
     Verification { findings: rules.0, notes: notes::unknown_words(document) }

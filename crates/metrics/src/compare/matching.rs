@@ -2,9 +2,8 @@
 
 use std::str::FromStr;
 
-use streamgauge_schema::{Digest, Identifier, RunRecordV2};
+use streamgauge_schema::{Digest, Identifier, Metric, RunRecordV2, TokenSource};
 
-use super::GATED;
 use crate::record::LOAD_SHAPE_LABEL;
 
 /// A condition in which two runs must agree.
@@ -58,22 +57,22 @@ impl MatchingCondition {
         }
     }
 
-    /// What a record says of the condition.
-    fn of(self, run: &RunRecordV2) -> String {
+    /// What two records say of the condition; of metrics, the gated ones count.
+    fn of(self, runs: [&RunRecordV2; 2], gated: &[&str]) -> [String; 2] {
         match self {
-            Self::CacheState => run.performance.cache_state.to_string(),
-            Self::Dataset => run.suite_sha256.to_string(),
-            Self::Grader => {
+            Self::CacheState => runs.map(|run| run.performance.cache_state.to_string()),
+            Self::Dataset => runs.map(|run| run.suite_sha256.to_string()),
+            Self::Grader => runs.map(|run| {
                 run.evaluator_sha256.as_ref().map_or("none".to_owned(), Digest::to_string)
-            }
-            Self::LoadShape => load_shape(run),
-            Self::MetricDefinitions => metric_definitions(run),
-            Self::RequestSettings => request_settings(run),
-            Self::TargetInput => run
-                .performance
-                .target_input_tokens
-                .map_or("none".to_owned(), |tokens| format!("{tokens} tokens")),
-            Self::TokenAccounting => run.performance.token_accounting.to_string(),
+            }),
+            Self::LoadShape => runs.map(load_shape),
+            Self::MetricDefinitions => metric_definitions(runs, gated),
+            Self::RequestSettings => runs.map(request_settings),
+            Self::TargetInput => runs.map(|run| {
+                let tokens = run.performance.target_input_tokens;
+                tokens.map_or("none".to_owned(), |tokens| format!("{tokens} tokens"))
+            }),
+            Self::TokenAccounting => runs.map(|run| run.performance.token_accounting.to_string()),
         }
     }
 }
@@ -108,10 +107,14 @@ pub struct Difference {
     pub candidate: String,
 }
 
-/// Every matching condition that differs.
-pub(super) fn differences(baseline: &RunRecordV2, candidate: &RunRecordV2) -> Vec<Difference> {
+/// Every matching condition that differs between two runs of a cell.
+pub(super) fn differences(
+    baseline: &RunRecordV2,
+    candidate: &RunRecordV2,
+    gated: &[&str],
+) -> Vec<Difference> {
     let difference = |condition: MatchingCondition| {
-        let (old, new) = (condition.of(baseline), condition.of(candidate));
+        let [old, new] = condition.of([baseline, candidate], gated);
         (old != new).then(|| Difference {
             cell: baseline.load.cell.clone(),
             condition,
@@ -145,13 +148,23 @@ fn load_shape(run: &RunRecordV2) -> String {
     })
 }
 
-fn metric_definitions(run: &RunRecordV2) -> String {
-    let gated = run
-        .metrics
-        .iter()
-        .filter(|metric| GATED.iter().any(|(id, _)| metric.id.as_str() == *id))
-        .map(|metric| format!("{} in {}: {}", metric.id, metric.unit, metric.definition));
-    gated.collect::<Vec<_>>().join("; ")
+/// What the two runs say of the gated metrics that they do not define alike. A run without a value
+/// says nothing: its definition may tell why there is none.
+fn metric_definitions(runs: [&RunRecordV2; 2], gated: &[&str]) -> [String; 2] {
+    let measured = |run: &RunRecordV2, id: &str| {
+        let metric = run.metrics.iter().find(|metric| metric.id.as_str() == id)?;
+        metric.value.map(|_| definition(metric))
+    };
+    let [old, new] = runs;
+    let pairs = gated.iter().filter_map(|id| measured(old, id).zip(measured(new, id)));
+    let (old, new): (Vec<String>, Vec<String>) = pairs.filter(|(old, new)| old != new).unzip();
+    [old.join("; "), new.join("; ")]
+}
+
+fn definition(metric: &Metric) -> String {
+    let Metric { id, unit, direction, window, population, definition, .. } = metric;
+    let tokens = metric.token_source.map_or("no tokens", TokenSource::as_str);
+    format!("{id} in {unit}, {direction}, {window} run, {population}, {tokens}: {definition}")
 }
 
 fn request_settings(run: &RunRecordV2) -> String {

@@ -124,7 +124,7 @@ fn check_metric(name: &str, path: &JsonPath, metric: &MetricComparison, rules: &
     );
 }
 
-fn check_turnover(path: &JsonPath, turnover: &Turnover, rules: &mut Rules) {
+pub(super) fn check_turnover(path: &JsonPath, turnover: &Turnover, rules: &mut Rules) {
     let member = |key: &str| path.clone().key(key);
     let Turnover { requests, exact_output_passed: passed, failed, .. } = *turnover;
     rules.check(

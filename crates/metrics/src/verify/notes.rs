@@ -1,13 +1,36 @@
 //! Words of open vocabularies that this version does not know.
 
-use streamgauge_schema::{Document, JsonPath};
+use streamgauge_schema::{ComparisonV2, Document, JsonPath, RunRecord};
 
 use super::{Note, at};
 
 pub(super) fn unknown_words(document: &Document) -> Vec<Note> {
-    let Document::Run(record) = document else {
-        return Vec::new();
-    };
+    match document {
+        Document::Comparison(_) => Vec::new(),
+        Document::ComparisonV2(comparison) => of_comparison(comparison),
+        Document::Run(record) => of_record(record),
+    }
+}
+
+fn of_comparison(comparison: &ComparisonV2) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (name, cell) in comparison.cells.iter() {
+        let sides =
+            [("baseline_runs", &cell.baseline_runs), ("candidate_runs", &cell.candidate_runs)];
+        for (side, runs) in sides {
+            for (index, run) in
+                runs.iter().enumerate().filter(|(_, it)| it.evidence_mode.is_other())
+            {
+                let run_path = at("cells").key(name.as_str()).key(side).index(index);
+                let member = run_path.key("evidence_mode");
+                notes.push(Note { member, word: run.evidence_mode.to_string() });
+            }
+        }
+    }
+    notes
+}
+
+fn of_record(record: &RunRecord) -> Vec<Note> {
     let performance = record.performance();
     let mut notes = Vec::new();
     let mut note = |unknown: bool, word: &str, member: JsonPath| {

@@ -1,0 +1,226 @@
+//! The interval rule: several runs of each side, judged with the noise between runs.
+//!
+//! It checks that the records may be compared at all, takes from them what a comparison holds, and
+//! has it judged.
+
+use streamgauge_schema::{
+    AllowedDifference, ComparisonMethod, ComparisonSchemaV2, ComparisonV2, GateVerdict, Gates,
+    Identifier, Limitation, LimitationKind, Looks, OrderedMap, PublicText, RunRecord, RunRecordV2,
+    Turnover,
+};
+
+use super::matching::{Difference, MatchingCondition, differences};
+use super::pairing::{CellRuns, cells};
+use super::{CompareError, Pairing, Side, build, gates, gathered, has_metric};
+use crate::judge::{judge, said};
+
+/// How runs are compared.
+#[derive(Clone, Debug)]
+pub struct BlockRules<'a> {
+    /// The metrics and their limits, and how sure the verdict must be.
+    pub gates: &'a Gates,
+    /// How the runs belong together.
+    pub pairing: Pairing,
+    /// The looks that were planned before the first block, and which this is; `None` when the
+    /// number of blocks was fixed.
+    pub looks: Option<Looks>,
+    /// Matching conditions that may differ between the sides; each that does becomes a limitation.
+    pub allow_differing: &'a [MatchingCondition],
+    /// What else must be known to read the comparison rightly.
+    pub limitations: &'a [PublicText],
+}
+
+/// The turnover runs of both sides.
+#[derive(Clone, Debug, Default)]
+pub struct Turnovers {
+    /// The baseline's.
+    pub baseline: Vec<Turnover>,
+    /// The candidate's.
+    pub candidate: Vec<Turnover>,
+}
+
+/// Compares a candidate with a baseline by the interval rule: several runs of each side, matched by
+/// cell, each block (or, unpaired, each run) one value a metric.
+///
+/// For each gated metric the mean logarithm of candidate over baseline has an interval by Student's
+/// t distribution over the blocks. A gate fails when the interval of level `1 − alpha / gates` lies
+/// beyond its limit, passes when that of level `1 − alpha` lies within it, and is inconclusive
+/// otherwise; with planned looks, `alpha` is divided by their number. Failures, endings, lengths and
+/// what else may be bought with are judged first, and leave no verdict on speed where the sides
+/// differ.
+///
+/// ```
+/// use streamgauge_metrics::{BlockRules, CompareError, Pairing, Side, Turnovers, compare_blocks};
+/// use streamgauge_schema::Gates;
+/// let rules = BlockRules {
+///     gates: &Gates::default(),
+///     pairing: Pairing::ByTime,
+///     looks: None,
+///     allow_differing: &[],
+///     limitations: &[],
+/// };
+/// let error = compare_blocks(&[], &[], Turnovers::default(), &rules).unwrap_err();
+/// assert_eq!(error, CompareError::NoRuns { side: Side::Baseline });
+/// ```
+///
+/// # Errors
+/// When the records lack gated metrics, are not paired as the rules say, differ in a matching
+/// condition, or do not each belong to one build a side; and when the gates contradict the metrics.
+pub fn compare_blocks(
+    baseline: &[RunRecord],
+    candidate: &[RunRecord],
+    turnovers: Turnovers,
+    rules: &BlockRules<'_>,
+) -> Result<ComparisonV2, CompareError> {
+    let baseline = runs_of(Side::Baseline, baseline, rules.gates)?;
+    let candidate = runs_of(Side::Candidate, candidate, rules.gates)?;
+    let gates = gates::in_force(rules.gates, baseline[0])?;
+    let cells = cells(&baseline, &candidate, rules.pairing)?;
+    let allowed = check(&cells, rules)?;
+    let compared =
+        cells.iter().map(|runs| (runs.cell.clone(), gathered::cell(runs, &gates))).collect();
+    let stated =
+        |text: &PublicText| Limitation { kind: LimitationKind::Stated, text: text.clone() };
+    let mut comparison = ComparisonV2 {
+        schema: ComparisonSchemaV2::V2,
+        method: rules.pairing.method(),
+        baseline: build::of(Side::Baseline, &baseline)?,
+        candidate: build::of(Side::Candidate, &candidate)?,
+        alpha: rules.gates.alpha(),
+        max_failure_ratio: rules.gates.max_failure_ratio(),
+        looks: rules.looks.clone(),
+        gates,
+        gates_judged: 0,
+        pass_level: 0.0,
+        fail_level: None,
+        findings_judged: 0,
+        allowed_differences: allowed,
+        cells: OrderedMap(compared),
+        baseline_turnovers: turnovers.baseline,
+        candidate_turnovers: turnovers.candidate,
+        strict_turnover: GateVerdict::NotEvaluated,
+        verdict: GateVerdict::NotEvaluated,
+        limitations: rules.limitations.iter().map(stated).collect(),
+    };
+    judge(&mut comparison);
+    Ok(comparison)
+}
+
+/// The runs of one side, each with every gated metric; at least one.
+fn runs_of<'a>(
+    side: Side,
+    records: &'a [RunRecord],
+    gates: &Gates,
+) -> Result<Vec<&'a RunRecordV2>, CompareError> {
+    let run = |record: &'a RunRecord| {
+        let ids = gates.gates().iter().map(|gate| &gate.metric);
+        let lacking: Vec<Identifier> =
+            ids.filter(|id| !has_metric(record, id.as_str())).cloned().collect();
+        match record {
+            RunRecord::V2(run) if lacking.is_empty() => Ok(&**run),
+            _ => Err(CompareError::MetricsMissing {
+                side,
+                run_id: record.run_id().clone(),
+                metrics: lacking,
+            }),
+        }
+    };
+    if records.is_empty() {
+        return Err(CompareError::NoRuns { side });
+    }
+    records.iter().map(run).collect()
+}
+
+/// What differs between the sides and was allowed to; an error when the runs cannot be compared.
+fn check(
+    cells: &[CellRuns<'_>],
+    rules: &BlockRules<'_>,
+) -> Result<Vec<AllowedDifference>, CompareError> {
+    let gated: Vec<&str> = rules.gates.gates().iter().map(|gate| gate.metric.as_str()).collect();
+    let in_blocks = rules.pairing.method() == ComparisonMethod::Blocks;
+    let mut found = Vec::new();
+    for runs in cells {
+        check_look(runs, rules)?;
+        if in_blocks {
+            check_side(Side::Baseline, &runs.baseline, &gated)?;
+            check_side(Side::Candidate, &runs.candidate, &gated)?;
+        }
+        found.extend(between_sides(runs, in_blocks, &gated));
+    }
+    let (allowed, forbidden): (Vec<Difference>, Vec<Difference>) =
+        found.into_iter().partition(|it| rules.allow_differing.contains(&it.condition));
+    if !forbidden.is_empty() {
+        return Err(CompareError::Differing { differences: forbidden });
+    }
+    Ok(allowed.into_iter().map(allowed_difference).collect())
+}
+
+/// The looks rise, and this one has as many blocks as were planned for it.
+fn check_look(runs: &CellRuns<'_>, rules: &BlockRules<'_>) -> Result<(), CompareError> {
+    let Some(Looks { planned_blocks, look }) = &rules.looks else { return Ok(()) };
+    let blocks = runs.baseline.len();
+    let place = usize::try_from(*look).ok().and_then(|look| look.checked_sub(1));
+    let planned = place.and_then(|place| planned_blocks.get(place));
+    let rises = planned_blocks.is_sorted_by(|one, next| one < next);
+    let in_blocks = rules.pairing.method() == ComparisonMethod::Blocks;
+    if in_blocks && rises && planned == Some(&(blocks as u64)) {
+        return Ok(());
+    }
+    Err(CompareError::LookNotPlanned {
+        cell: runs.cell.clone(),
+        blocks,
+        planned_blocks: planned_blocks.clone(),
+        look: *look,
+    })
+}
+
+/// The blocks of a side agree in everything but their prompts, which may be fresh in each.
+fn check_side(side: Side, runs: &[&RunRecordV2], gated: &[&str]) -> Result<(), CompareError> {
+    let Some((first, others)) = runs.split_first() else { return Ok(()) };
+    for other in others {
+        let mut uneven = differences(first, other, gated);
+        uneven.retain(|it| it.condition != MatchingCondition::Dataset);
+        if let Some(Difference { cell, condition, baseline, candidate }) = uneven.pop() {
+            return Err(CompareError::SideUneven {
+                cell,
+                side,
+                condition,
+                first: baseline,
+                found: candidate,
+                run_id: other.run_id.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What differs between the sides, each condition once: within the blocks; without blocks, of every
+/// run and the first of the other side.
+fn between_sides(runs: &CellRuns<'_>, in_blocks: bool, gated: &[&str]) -> Vec<Difference> {
+    let CellRuns { baseline, candidate, .. } = runs;
+    let pairs: Vec<(&RunRecordV2, &RunRecordV2)> = if in_blocks {
+        baseline.iter().copied().zip(candidate.iter().copied()).collect()
+    } else {
+        let with_first = baseline.iter().map(|old| (*old, candidate[0]));
+        with_first.chain(candidate.iter().map(|new| (baseline[0], *new))).collect()
+    };
+    let mut found: Vec<Difference> = Vec::new();
+    for difference in pairs.into_iter().flat_map(|(old, new)| differences(old, new, gated)) {
+        if !found.iter().any(|known| known.condition == difference.condition) {
+            found.push(difference);
+        }
+    }
+    found
+}
+
+fn allowed_difference(difference: Difference) -> AllowedDifference {
+    AllowedDifference {
+        cell: difference.cell,
+        condition: Identifier::new(difference.condition.as_str()).expect("letters and '_'"),
+        baseline: said(&difference.baseline),
+        candidate: said(&difference.candidate),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Gates as they are judged: what a gate leaves unsaid is taken from the metric, and what it says
+//! must agree with it.
+
+use streamgauge_schema::{
+    Direction, Gate, GateInForce, GateStatistic, Gates, Identifier, Metric, RunRecordV2,
+};
+
+use super::CompareError;
+use crate::catalogue::catalogue;
+use crate::statistic::Statistic;
+
+/// Samples that must lie beyond a quantile on average before it is judged.
+const BEYOND: f64 = 10.0;
+
+/// The gates with everything said, from a run that has their metrics.
+pub(super) fn in_force(gates: &Gates, run: &RunRecordV2) -> Result<Vec<GateInForce>, CompareError> {
+    let metric = |id: &Identifier| run.metrics.iter().find(|metric| metric.id == *id);
+    gates.gates().iter().filter_map(|gate| Some(one(gate, metric(&gate.metric)?))).collect()
+}
+
+fn one(gate: &Gate, metric: &Metric) -> Result<GateInForce, CompareError> {
+    let (id, own) = (metric.id.clone(), metric.direction);
+    if let Some(stated) = gate.direction.filter(|stated| *stated != own) {
+        return Err(CompareError::DirectionContradicted { metric: id, stated, own });
+    }
+    if own == Direction::Neutral {
+        return Err(CompareError::NotGateable { metric: id });
+    }
+    let statistic = match (gate.statistic, known_statistic(&id)) {
+        (Some(stated), Some(own)) if stated != own => {
+            return Err(CompareError::StatisticContradicted { metric: id, stated, own });
+        }
+        (stated, own) => own.or(stated),
+    };
+    let Some(statistic) = statistic else {
+        return Err(CompareError::StatisticUnknown { metric: id });
+    };
+    Ok(GateInForce {
+        metric: id,
+        limit_percent: gate.limit_percent,
+        direction: own,
+        statistic,
+        min_samples: gate.min_samples.unwrap_or(0).max(samples_needed(statistic)),
+    })
+}
+
+/// The statistic of a metric of the catalogue.
+fn known_statistic(id: &Identifier) -> Option<GateStatistic> {
+    let spec = catalogue().iter().find(|spec| spec.id == *id)?;
+    Some(match spec.statistic {
+        None => GateStatistic::RunValue,
+        Some(Statistic::Mean) => GateStatistic::Mean,
+        Some(Statistic::P50) => GateStatistic::P50,
+        Some(Statistic::P95) => GateStatistic::P95,
+        Some(Statistic::P99) => GateStatistic::P99,
+    })
+}
+
+/// Samples that each run must have: ten beyond a quantile, which is 10 / (1 − q); one of anything
+/// else.
+pub(crate) fn samples_needed(statistic: GateStatistic) -> u64 {
+    let q = match statistic {
+        GateStatistic::Mean | GateStatistic::RunValue => return 1,
+        GateStatistic::P50 => 0.5,
+        GateStatistic::P90 => 0.9,
+        GateStatistic::P95 => 0.95,
+        GateStatistic::P99 => 0.99,
+    };
+    // The quotient is a whole number but for rounding.
+    (BEYOND / (1.0 - q)).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_by_statistic() {
+        let needed: Vec<u64> = GateStatistic::ALL.iter().copied().map(samples_needed).collect();
+        assert_eq!(needed, [1, 20, 100, 200, 1_000, 1]);
+    }
+
+    #[test]
+    fn the_catalogue_says_what_a_metric_is() {
+        let cases = [
+            ("ttft_p50_ms", Some(GateStatistic::P50)),
+            ("completion_p95_ms", Some(GateStatistic::P95)),
+            ("chunk_interval_mean_ms", Some(GateStatistic::Mean)),
+            ("completion_throughput_tps", Some(GateStatistic::RunValue)),
+            ("unheard_of", None),
+        ];
+        for (id, expected) in cases {
+            assert_eq!(known_statistic(&Identifier::new(id).unwrap()), expected, "{id}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The judge of a comparison with intervals: everything in it that follows from the rest.
+//!
+//! A comparison holds what was measured and what was asked: runs, figures, counts, gates, looks.
+//! Tests, intervals, verdicts and limitations follow from these alone and are filled in here, once
+//! for `compare_blocks` and once more for whoever verifies the document.
+
+mod findings;
+mod limitations;
+mod metric;
+mod said;
+mod speed;
+
+use streamgauge_schema::{
+    CellComparisonV2, ComparisonMethod, ComparisonV2, GateInForce, GateVerdict, Turnover,
+};
+
+use crate::gate::strict_turnover_gate;
+use metric::Standing;
+
+pub(crate) use said::said;
+
+/// What the cells of a comparison are judged by.
+#[derive(Clone, Copy, Debug)]
+struct Terms<'a> {
+    method: ComparisonMethod,
+    gates: &'a [GateInForce],
+    /// Chance of a wrong verdict in this look.
+    alpha: f64,
+    max_failure_ratio: f64,
+}
+
+/// Fills in all that follows from the comparison's given members, whatever stood there before.
+pub(crate) fn judge(comparison: &mut ComparisonV2) {
+    let looks = comparison.looks.as_ref().map_or(1, |looks| looks.planned_blocks.len().max(1));
+    let terms = Terms {
+        method: comparison.method,
+        gates: &comparison.gates,
+        alpha: comparison.alpha / looks as f64,
+        max_failure_ratio: comparison.max_failure_ratio,
+    };
+    let cells = &mut comparison.cells.0;
+    comparison.findings_judged =
+        cells.iter_mut().map(|(_, cell)| findings::test(cell, terms.method)).sum();
+    let findings_judged = comparison.findings_judged;
+    for (_, cell) in &mut *cells {
+        findings::decide(cell, terms.alpha / findings_judged.max(1) as f64);
+        cell.speed_void = speed::void(cell, terms.max_failure_ratio);
+    }
+    comparison.pass_level = 1.0 - terms.alpha;
+    (comparison.gates_judged, comparison.fail_level) = judge_speed(cells, terms);
+    let turnovers: Vec<&Turnover> = comparison.candidate_turnovers.iter().collect();
+    comparison.strict_turnover = strict_turnover(&turnovers);
+    comparison.verdict = verdict(comparison);
+    limitations::state(comparison);
+}
+
+/// Judges the gated metrics of all cells; the number of gates that have an interval decides how wide
+/// the ones are that a fail is judged by.
+fn judge_speed(
+    cells: &mut [(streamgauge_schema::Identifier, CellComparisonV2)],
+    terms: Terms<'_>,
+) -> (u64, Option<f64>) {
+    let standings: Vec<Vec<Standing>> =
+        cells.iter_mut().map(|(_, cell)| metric::measure(cell, terms)).collect();
+    let judged = standings.iter().flatten().filter(|it| matches!(it, Standing::Judged(_))).count();
+    let fail_level = (judged > 0).then(|| 1.0 - terms.alpha / judged as f64);
+    for ((_, cell), standings) in cells.iter_mut().zip(standings) {
+        for ((_, metric), standing) in cell.metrics.0.iter_mut().zip(standings) {
+            metric::decide(metric, standing, terms, fail_level);
+        }
+    }
+    (judged as u64, fail_level)
+}
+
+fn strict_turnover(candidate: &[&Turnover]) -> GateVerdict {
+    match (candidate.is_empty(), strict_turnover_gate(candidate)) {
+        (true, _) => GateVerdict::NotEvaluated,
+        (false, true) => GateVerdict::Pass,
+        (false, false) => GateVerdict::Fail,
+    }
+}
+
+/// The worst of all gates: what fails comes first, then what could not be judged, then what noise
+/// left open. Nothing judged passes nothing. Turnovers count where there are any.
+fn verdict(comparison: &ComparisonV2) -> GateVerdict {
+    let turnover = Some(comparison.strict_turnover).filter(|it| *it != GateVerdict::NotEvaluated);
+    let metrics = comparison.cells.iter().flat_map(|(_, cell)| cell.metrics.iter());
+    let mut found: Vec<GateVerdict> = metrics.map(|(_, metric)| metric.verdict).collect();
+    if found.is_empty() {
+        found.push(GateVerdict::NotEvaluated);
+    }
+    found.extend(turnover);
+    let worst_first = [
+        GateVerdict::Fail,
+        GateVerdict::NotEvaluated,
+        GateVerdict::Inconclusive,
+        GateVerdict::Pass,
+    ];
+    let worst = worst_first.into_iter().find(|verdict| found.contains(verdict));
+    worst.unwrap_or(GateVerdict::NotEvaluated)
+}

@@ -1,0 +1,50 @@
+//! Texts that a comparison says, whatever the names in it are.
+
+use streamgauge_schema::PublicText;
+
+/// Longest published text, in characters.
+const MAX_CHARS: usize = 240;
+
+/// The text, cut where it is too long; or, where a name in it may not be published, that it is
+/// withheld and why.
+pub(crate) fn said(text: &str) -> PublicText {
+    let cut: String = match text.char_indices().nth(MAX_CHARS) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(MAX_CHARS - 1).chain(['…']).collect(),
+    };
+    PublicText::new(cut).unwrap_or_else(|fault| {
+        PublicText::new(format!("withheld: {fault}")).expect("faults are plain short texts")
+    })
+}
+
+/// A change in percent with two decimals and its sign.
+pub(super) fn percent(change: f64) -> String {
+    if change.is_finite() { format!("{change:+.2} %") } else { "without bound".to_owned() }
+}
+
+/// Names as a list.
+pub(super) fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
+    names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_can_be_said() {
+        let cases = [
+            ("plain", "plain".to_owned()),
+            (&"é".repeat(240), "é".repeat(240)),
+            (&"é".repeat(241), format!("{}…", "é".repeat(239))),
+            (
+                "run sk-abcdefghijklmnop1234",
+                "withheld: a published text holds no credentials".to_owned(),
+            ),
+            ("", "withheld: a published text has 1 to 240 characters".to_owned()),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(said(text).as_str(), expected);
+        }
+    }
+}

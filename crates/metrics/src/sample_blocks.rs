@@ -1,0 +1,113 @@
+//! Invented runs of a baseline and a candidate, taken in blocks, for tests: only their figures
+//! matter.
+
+use std::sync::LazyLock;
+
+use streamgauge_schema::{
+    Digest, Direction, EndReason, Identifier, JournalTrailer, Metric, PublicText, RunRecord,
+    RunRecordV2, Timestamp, Unit,
+};
+
+use crate::record::{RunInput, build_record};
+use crate::sample_run::{header, plan, succeeded};
+
+/// When the first run starts, and how long after it the next one does.
+const START_US: i64 = 1_790_000_000_000_000;
+const MINUTE_US: i64 = 60_000_000;
+
+/// Runs of both sides.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sides {
+    pub(crate) baseline: Vec<RunRecordV2>,
+    pub(crate) candidate: Vec<RunRecordV2>,
+}
+
+impl Sides {
+    /// A block for each pair of values of a metric, in the order A B, B A, of builds that are known.
+    pub(crate) fn blocks(metric: &str, values: &[(f64, f64)]) -> Self {
+        let mut sides = Self::default();
+        for (block, (old, new)) in values.iter().enumerate() {
+            let (first, second) = (2 * block as i64, 2 * block as i64 + 1);
+            let turned = block % 2 == 1;
+            let (old_place, new_place) = if turned { (second, first) } else { (first, second) };
+            sides.baseline.push(with(run("old", old_place), metric, *old));
+            sides.candidate.push(with(run("new", new_place), metric, *new));
+        }
+        sides
+    }
+
+    /// Every run, changed.
+    pub(crate) fn each(mut self, change: impl Fn(&mut RunRecordV2)) -> Self {
+        self.baseline.iter_mut().chain(&mut self.candidate).for_each(change);
+        self
+    }
+
+    pub(crate) fn records(&self) -> [Vec<RunRecord>; 2] {
+        [&self.baseline, &self.candidate]
+            .map(|side| side.iter().map(|run| RunRecord::V2(Box::new(run.clone()))).collect())
+    }
+}
+
+/// A run of a thousand succeeded requests by a build of this variant, so many minutes after the
+/// first one, with a digest of its own.
+pub(crate) fn run(variant: &str, minute: i64) -> RunRecordV2 {
+    static BUILT: LazyLock<RunRecordV2> = LazyLock::new(built);
+    let mut run = BUILT.clone();
+    let digest = Digest::of(format!("{variant} {minute}").as_bytes()).to_string();
+    run.run_id = Identifier::new(format!("sample-{}", &digest[..12])).unwrap();
+    run.deployment.variant = PublicText::new(variant).ok();
+    run.started_at = Timestamp::from_unix_micros(START_US + MINUTE_US * minute);
+    run.completed_at = Timestamp::from_unix_micros(START_US + MINUTE_US * (minute + 1) - 1);
+    (run.load.offered, run.load.succeeded) = (1_000, 1_000);
+    for metric in &mut run.metrics {
+        metric.samples = 1_000;
+    }
+    run
+}
+
+fn built() -> RunRecordV2 {
+    let plan = plan(3, 1);
+    let outputs = [100, 200, 300, 400, 500];
+    let lines: Vec<_> = (0..3).map(|n| succeeded(n, 1000 * n, &outputs, 5)).collect();
+    let trailer = JournalTrailer {
+        reason: EndReason::Finished,
+        completed_at: Timestamp::from_unix_micros(START_US),
+        lines: 3,
+    };
+    let input = RunInput {
+        plan: &plan,
+        header: &header(&plan),
+        requests: &lines,
+        trailer: Some(&trailer),
+        evidence: Vec::new(),
+    };
+    build_record(&input).unwrap()
+}
+
+/// The run with another value of a metric.
+pub(crate) fn with(mut run: RunRecordV2, id: &str, value: f64) -> RunRecordV2 {
+    metric(&mut run, id).value = Some(value);
+    run
+}
+
+/// A metric of the run.
+pub(crate) fn metric<'a>(run: &'a mut RunRecordV2, id: &str) -> &'a mut Metric {
+    run.metrics.iter_mut().find(|metric| metric.id.as_str() == id).unwrap()
+}
+
+/// Gives the run a share of its requests that the catalogue may not have.
+pub(crate) fn add_share(run: &mut RunRecordV2, id: &str, value: f64) {
+    run.metrics.retain(|metric| metric.id.as_str() != id);
+    let mut share = run.metrics[0].clone();
+    share.id = Identifier::new(id).unwrap();
+    (share.unit, share.direction) = (Unit::Ratio, Direction::Neutral);
+    (share.value, share.samples) = (Some(value), run.load.succeeded);
+    run.metrics.push(share);
+}
+
+/// Makes a run's requests produce so many tokens each.
+pub(crate) fn set_output_length(run: &mut RunRecordV2, tokens: f64) {
+    let requests = run.load.succeeded as f64;
+    let duration = metric(run, "batch_duration_seconds").value.unwrap();
+    metric(run, "completion_throughput_tps").value = Some(tokens * requests / duration);
+}
