@@ -34,7 +34,37 @@ pub fn quantile_interval(sorted: &[f64], q: f64) -> Option<Interval> {
 
 /// The interval of samples, wherever they lie.
 pub(crate) fn interval_of(sorted: &(impl Sorted + ?Sized), q: f64) -> Option<Interval> {
-    let count = sorted.count();
+    let (lower, upper) = places(sorted.count(), q)?;
+    Some(Interval {
+        level: LEVEL,
+        method: Identifier::new("order_statistics").expect("letters and '_'"),
+        lower: lower.and_then(|place| sorted.at(place)),
+        upper: upper.and_then(|place| sorted.at(place)),
+    })
+}
+
+/// The chance that [`quantile_interval`] of so many samples holds the true `q`-quantile, whatever
+/// continuous distribution they come from; exact but for rounding. A bound that does not exist leaves
+/// nothing out on its side. It is never below 0.95. `None` where there is no interval.
+///
+/// ```
+/// use streamgauge_metrics::quantile_interval_coverage;
+/// // From the least to the greatest of six: all on one side of the median has 2 chances in 64.
+/// assert_eq!(quantile_interval_coverage(6, 0.5), Some(1.0 - 2.0 / 64.0));
+/// ```
+#[must_use]
+pub fn quantile_interval_coverage(count: usize, q: f64) -> Option<f64> {
+    let (lower, upper) = places(count, q)?;
+    let below = Binomial::new(q, count as u64).ok()?;
+    // The true quantile is above the lower bound when more samples than its place are below it.
+    let missed_below = lower.map_or(0.0, |place| below.cdf(place as u64));
+    let missed_above = upper.map_or(0.0, |place| below.sf(place as u64));
+    Some(1.0 - missed_below - missed_above)
+}
+
+/// The places of the bounds among so many sorted samples, from 0; `None` where one does not exist,
+/// and where there is no interval.
+fn places(count: usize, q: f64) -> Option<(Option<usize>, Option<usize>)> {
     if count == 0 {
         return None;
     }
@@ -46,12 +76,7 @@ pub(crate) fn interval_of(sorted: &(impl Sorted + ?Sized), q: f64) -> Option<Int
     let rank = (count - 1) as f64 * q;
     let lower = past_lower.checked_sub(1).map(|place| place.min(rank.floor() as usize));
     let upper = upper.max(rank.ceil() as usize);
-    Some(Interval {
-        level: LEVEL,
-        method: Identifier::new("order_statistics").expect("letters and '_'"),
-        lower: lower.and_then(|place| sorted.at(place)),
-        upper: sorted.at(upper),
-    })
+    Some((lower, Some(upper).filter(|place| *place < count)))
 }
 
 /// The first number below `count` for which `holds`, which must not change back once it does;
@@ -122,6 +147,18 @@ mod tests {
                 assert_eq!(bounds(count, q), expected, "{count} samples at {q}");
             }
         }
+    }
+
+    #[test]
+    fn coverage_is_never_below_the_level() {
+        for q in [0.0, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0] {
+            for count in (1..400).chain([1_000, 20_000, 1_000_000]) {
+                let coverage = quantile_interval_coverage(count, q).unwrap();
+                assert!((LEVEL..=1.0).contains(&coverage), "{count} at {q}: {coverage}");
+            }
+        }
+        assert_eq!(quantile_interval_coverage(0, 0.5), None);
+        assert_eq!(quantile_interval_coverage(1, 1.5), None);
     }
 
     #[test]

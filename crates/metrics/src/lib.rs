@@ -80,7 +80,7 @@ pub use gate::{
     performance_gate, strict_turnover_gate, verdict, within_five_percent,
 };
 pub use inflight::{Span, mean_inflight, peak_inflight, steady_window};
-pub use interval::quantile_interval;
+pub use interval::{quantile_interval, quantile_interval_coverage};
 pub use kernel_basis::to_kernel_basis;
 pub use page::metrics_markdown;
 pub use power::{BlockNoise, Sureness};
