@@ -1,18 +1,25 @@
 //! A run directory read back: its record is a function of plan, journal and nothing else.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::iter;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Journal, RunDir, read_file, write_new};
+use streamgauge_client::{JournalReader, RunDir, read_file, write_new};
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
 };
 
+/// Bytes of a journal that are held at a time, its longest line apart.
+const PIECE_BYTES: usize = 1 << 18;
+
 /// A run directory's plan and journal, and the record that they make.
 #[derive(Debug)]
 pub(crate) struct Rebuilt {
-    pub(crate) journal: Journal,
+    /// Bytes of a torn last line of the journal, which were dropped.
+    pub(crate) torn_bytes: usize,
     pub(crate) record: RunRecordV2,
     /// What `record.json` must hold.
     pub(crate) bytes: Vec<u8>,
@@ -48,28 +55,31 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let plan: Plan =
         read_typed(&read_file(&plan_path)?).with_context(|| plan_path.display().to_string())?;
     let journal_path = dir.journal();
-    let journal_bytes = read_file(&journal_path)?;
-    let journal = Journal::parse(&journal_bytes, &journal_path)?;
-    if Digest::of_value(&plan)? != journal.header.plan_sha256 {
+    // A journal may be larger than memory, so that it is read twice, a piece at a time.
+    let mut files = vec![evidence(&journal_path)?];
+    let mut journal = JournalReader::new(open(&journal_path)?, &journal_path)?;
+    let header = journal.header().clone();
+    if Digest::of_value(&plan)? != header.plan_sha256 {
         bail!(
             "{}: the journal was written for another plan ({} in its header)",
             plan_path.display(),
-            journal.header.plan_sha256.prefix(12)
+            header.plan_sha256.prefix(12)
         );
     }
-    let mut run = RunCollector::new(&plan, &journal.header)?;
-    journal.requests.iter().try_for_each(|line| run.add(line))?;
-    let run = run.close(journal.trailer.as_ref())?;
-    let mut files = vec![evidence(&journal_path, &journal_bytes)?];
+    let mut run = RunCollector::new(&plan, &header)?;
+    while let Some(line) = journal.next_request()? {
+        run.add(&line)?;
+    }
+    let run = run.close(journal.trailer())?;
     let mut cases = None;
     if run.declared() > MAX_CASES_IN_RECORD {
         let lines = one_a_line(run.cases())?;
-        files.push(evidence(&dir.cases(), &lines)?);
+        files.push(named_evidence(&dir.cases(), Digest::of(&lines), lines.len() as u64)?);
         cases = Some(lines);
     }
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
-    Ok(Rebuilt { journal, record, bytes, cases })
+    Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases })
 }
 
 fn one_a_line(cases: impl Iterator<Item = Case>) -> anyhow::Result<Vec<u8>> {
@@ -81,10 +91,34 @@ fn one_a_line(cases: impl Iterator<Item = Case>) -> anyhow::Result<Vec<u8>> {
     Ok(lines)
 }
 
-fn evidence(path: &Path, bytes: &[u8]) -> anyhow::Result<Evidence> {
+fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(BufReader::with_capacity(PIECE_BYTES, file))
+}
+
+fn evidence(path: &Path) -> anyhow::Result<Evidence> {
+    let mut file = open(path)?;
+    let mut bytes = 0;
+    let mut fault = None;
+    let sha256 = Digest::of_parts(iter::from_fn(|| {
+        let piece = file.fill_buf().map(<[u8]>::to_vec).unwrap_or_else(|error| {
+            fault = Some(error);
+            Vec::new()
+        });
+        file.consume(piece.len());
+        bytes += piece.len() as u64;
+        (!piece.is_empty()).then_some(piece)
+    }));
+    match fault {
+        Some(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        None => named_evidence(path, sha256, bytes),
+    }
+}
+
+fn named_evidence(path: &Path, sha256: Digest, bytes: u64) -> anyhow::Result<Evidence> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = Identifier::new(name).context("name of a file of evidence")?;
-    Ok(Evidence { name, sha256: Digest::of(bytes), bytes: bytes.len() as u64 })
+    Ok(Evidence { name, sha256, bytes })
 }
 
 /// Where a written record first differs from the one that plan and journal give.

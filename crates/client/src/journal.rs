@@ -1,7 +1,8 @@
 //! The journal's file: each line in one write as its request ends, and reading it back.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -110,6 +111,116 @@ impl Syncer {
     }
 }
 
+/// A journal that is read line by line, so that its length does not matter.
+///
+/// A last line without its line feed was being written when the run was cut off: it is dropped and
+/// counted.
+#[derive(Debug)]
+pub struct JournalReader<R> {
+    lines: Lines<R>,
+    header: JournalHeader,
+    requests: u64,
+    trailer: Option<JournalTrailer>,
+}
+
+/// The lines of a journal, whatever their order.
+#[derive(Debug)]
+struct Lines<R> {
+    source: R,
+    path: PathBuf,
+    line: Vec<u8>,
+    /// Lines that were read.
+    count: usize,
+    torn_bytes: usize,
+}
+
+impl<R: BufRead> JournalReader<R> {
+    /// Reads the header; `path` is for errors.
+    ///
+    /// # Errors
+    /// When the source cannot be read, or does not begin with a header.
+    pub fn new(source: R, path: &Path) -> Result<Self, JournalError> {
+        let mut lines =
+            Lines { source, path: path.into(), line: Vec::new(), count: 0, torn_bytes: 0 };
+        match lines.next()? {
+            Some(JournalLine::Header(header)) => {
+                Ok(Self { lines, header, requests: 0, trailer: None })
+            }
+            _ => Err(lines.out_of_order("the header is missing")),
+        }
+    }
+
+    /// How the journal begins.
+    pub fn header(&self) -> &JournalHeader {
+        &self.header
+    }
+
+    /// The next request, in the order in which they ended; `None` at the end of the journal.
+    ///
+    /// # Errors
+    /// When the source cannot be read, or a line is broken or out of place. Whether a request stands
+    /// twice is not looked for.
+    pub fn next_request(&mut self) -> Result<Option<RequestLine>, JournalError> {
+        while let Some(line) = self.lines.next()? {
+            if self.trailer.is_some() {
+                return Err(self.lines.out_of_order("a line after the trailer"));
+            }
+            match line {
+                JournalLine::Header(_) => return Err(self.lines.out_of_order("a second header")),
+                JournalLine::Request(request) => {
+                    self.requests += 1;
+                    return Ok(Some(*request));
+                }
+                JournalLine::Trailer(found) if found.lines != self.requests => {
+                    let (count, announced) = (self.requests, found.lines);
+                    let problem = format!("{count} request lines, the trailer says {announced}");
+                    return Err(self.lines.out_of_order(&problem));
+                }
+                JournalLine::Trailer(found) => self.trailer = Some(found),
+            }
+        }
+        Ok(None)
+    }
+
+    /// How the journal ends, once [`Self::next_request`] gave `None`; `None` when the run was cut
+    /// off.
+    pub fn trailer(&self) -> Option<&JournalTrailer> {
+        self.trailer.as_ref()
+    }
+
+    /// Bytes of a torn last line, once [`Self::next_request`] gave `None`.
+    pub fn torn_bytes(&self) -> usize {
+        self.lines.torn_bytes
+    }
+}
+
+impl<R: BufRead> Lines<R> {
+    fn next(&mut self) -> Result<Option<JournalLine>, JournalError> {
+        self.line.clear();
+        self.source.read_until(b'\n', &mut self.line).map_err(|source| JournalError::Io {
+            action: "cannot read",
+            path: self.path.clone(),
+            source,
+        })?;
+        if !self.line.ends_with(b"\n") {
+            self.torn_bytes = self.line.len();
+            return Ok(None);
+        }
+        self.count += 1;
+        read_typed(&self.line).map(Some).map_err(|source| JournalError::Line {
+            path: self.path.clone(),
+            line: self.count,
+            source,
+        })
+    }
+
+    /// What is wrong with the last line that was read, or with the first where there is none.
+    fn out_of_order(&self, problem: &str) -> JournalError {
+        let (path, line) = (self.path.clone(), self.count.max(1));
+        JournalError::Order { path, line, problem: problem.to_owned() }
+    }
+}
+
 /// A journal as it was read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
@@ -124,54 +235,22 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads a journal from its bytes; `path` is for errors. A last line without its line feed
-    /// was being written when the run was cut off: it is dropped and counted.
+    /// Reads a whole journal from its bytes; `path` is for errors.
     ///
     /// # Errors
     /// When a line is broken, doubled or out of place.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, JournalError> {
-        let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-        let order = |line, problem: &str| JournalError::Order {
-            path: path.into(),
-            line,
-            problem: problem.to_owned(),
-        };
-        let mut header = None;
-        let mut requests: Vec<RequestLine> = Vec::new();
-        let mut trailer = None;
-        let mut seen = std::collections::HashSet::new();
-        for (number, text) in (1..).zip(bytes[..whole].split_inclusive(|&b| b == b'\n')) {
-            if trailer.is_some() {
-                return Err(order(number, "a line after the trailer"));
+        let mut reader = JournalReader::new(bytes, path)?;
+        let mut requests = Vec::new();
+        let mut seen = HashSet::new();
+        while let Some(request) = reader.next_request()? {
+            if !seen.insert((request.stage, request.index)) {
+                return Err(reader.lines.out_of_order(&doubled(&request)));
             }
-            let line = read_typed(text).map_err(|source| JournalError::Line {
-                path: path.into(),
-                line: number,
-                source,
-            })?;
-            match line {
-                JournalLine::Header(_) if number > 1 => {
-                    return Err(order(number, "a second header"));
-                }
-                JournalLine::Header(found) => header = Some(found),
-                _ if header.is_none() => return Err(order(number, "the header is missing")),
-                JournalLine::Request(request) => {
-                    if !seen.insert((request.stage, request.index)) {
-                        return Err(order(number, &doubled(&request)));
-                    }
-                    requests.push(*request);
-                }
-                JournalLine::Trailer(found) if found.lines != requests.len() as u64 => {
-                    let count = requests.len();
-                    let problem =
-                        format!("{count} request lines, the trailer says {}", found.lines);
-                    return Err(order(number, &problem));
-                }
-                JournalLine::Trailer(found) => trailer = Some(found),
-            }
+            requests.push(request);
         }
-        let header = header.ok_or_else(|| order(1, "the header is missing"))?;
-        Ok(Self { header, requests, trailer, torn_bytes: bytes.len() - whole })
+        let JournalReader { lines, header, trailer, .. } = reader;
+        Ok(Self { header, requests, trailer, torn_bytes: lines.torn_bytes })
     }
 }
 

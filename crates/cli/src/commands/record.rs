@@ -28,10 +28,10 @@ pub(crate) struct RecordArgs {
 pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<Exit> {
     let dir = RunDir::at(&args.run_dir);
     let rebuilt = rebuild(&dir)?;
-    if rebuilt.journal.torn_bytes > 0 {
+    if rebuilt.torn_bytes > 0 {
         console::remark(&format!(
             "note: the journal's last line was cut off after {} bytes and is left out",
-            rebuilt.journal.torn_bytes
+            rebuilt.torn_bytes
         ));
     }
     if args.record_version == "1" {
