@@ -84,7 +84,7 @@ pub use interval::{quantile_interval, quantile_interval_coverage};
 pub use kernel_basis::to_kernel_basis;
 pub use page::metrics_markdown;
 pub use power::{BlockNoise, Sureness};
-pub use quantile::{median, quantile, sorted_quantile};
+pub use quantile::{median, quantile, quantiles_of_u32, sorted_quantile};
 pub use rate::rate_interval;
 pub use record::{
     CollectedRun, MAX_CASES_IN_RECORD, RunCollector, RunInput, build_cases, build_record, to_v1,

@@ -4,7 +4,11 @@
 //! rank `(n − 1)·q` (Hyndman–Fan type 7), and at `q = 0.5` it is the median function itself.
 //! Samples are ordered by `total_cmp`, so their order of arrival never matters.
 
+mod counting;
+
 use crate::sorted::Sorted;
+
+pub use counting::quantiles_of_u32;
 
 /// The median of samples in any order; `None` when there are none.
 ///
