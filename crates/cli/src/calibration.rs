@@ -198,8 +198,12 @@ fn run_args(base_url: &str, streams: u64, pace: Pace, workers: u64) -> anyhow::R
 /// The document of the simulated server's `/sim/stamps`.
 #[derive(Debug, Deserialize)]
 struct Account {
-    requests: Vec<(String, String, u64, Option<u64>, Vec<u64>)>,
+    requests: Vec<Row>,
 }
+
+/// A request of it: id, outcome, when it was received and when the kernel had it, and the write of
+/// its first output event with the differences that follow, all in nanoseconds.
+type Row = (String, String, u64, Option<u64>, Vec<u64>);
 
 /// What the simulated server noted, by request.
 async fn stamps(server: &Server) -> anyhow::Result<HashMap<String, ServerStamps>> {
@@ -210,16 +214,15 @@ async fn stamps(server: &Server) -> anyhow::Result<HashMap<String, ServerStamps>
         .context("the simulated server's account")?;
     let account: Account =
         serde_json::from_slice(&bytes).context("the simulated server's account")?;
-    let request =
-        |(id, _, received_ns, kernel_received_ns, steps_ns): (_, _, _, Option<u64>, Vec<u64>)| {
-            let mut at_ns = 0;
-            let written_ns = steps_ns.into_iter().map(|step_ns| {
-                at_ns += step_ns;
-                at_ns
-            });
-            let received_ns = kernel_received_ns.unwrap_or(received_ns);
-            (id, ServerStamps { received_ns, written_ns: written_ns.collect() })
-        };
+    let request = |(id, _, received_ns, kernel_received_ns, steps_ns): Row| {
+        let mut at_ns = 0;
+        let written_ns = steps_ns.into_iter().map(|step_ns| {
+            at_ns += step_ns;
+            at_ns
+        });
+        let received_ns = kernel_received_ns.unwrap_or(received_ns);
+        (id, ServerStamps { received_ns, written_ns: written_ns.collect() })
+    };
     Ok(account.requests.into_iter().map(request).collect())
 }
 
