@@ -11,6 +11,7 @@ mod measure;
 mod planning;
 mod progress;
 mod rebuild;
+mod records;
 mod show;
 mod signals;
 

@@ -2,6 +2,7 @@
 
 mod calibration;
 mod comparison;
+mod comparison_v2;
 mod number;
 mod run;
 mod search;
@@ -9,5 +10,6 @@ mod table;
 
 pub(crate) use calibration::calibration;
 pub(crate) use comparison::comparison;
+pub(crate) use comparison_v2::comparison_v2;
 pub(crate) use run::run;
 pub(crate) use search::search;

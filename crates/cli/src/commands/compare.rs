@@ -4,14 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use streamgauge_client::{RunDir, read_file, write_new};
-use streamgauge_metrics::{GateOutcome, MatchingCondition, compare_point, verdict, verify};
-use streamgauge_schema::{Comparison, Document, Json, Layout, RunRecord, file_bytes};
+use serde::Serialize;
+use streamgauge_client::write_new;
+use streamgauge_metrics::{
+    BlockRules, GateOutcome, MatchingCondition, Pairing, Turnovers, compare_blocks, compare_point,
+    verdict,
+};
+use streamgauge_schema::{
+    Comparison, ComparisonV2, GateVerdict, Gates, Json, Layout, RunRecord, file_bytes,
+};
 
 use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
-use crate::rebuild::rebuild;
+use crate::input::read_text;
+use crate::records::{load, load_all};
 use crate::show;
 
 /// Arguments of `compare`.
@@ -20,7 +27,8 @@ use crate::show;
 Examples:
   streamgauge compare runs/old-… runs/new-…
   streamgauge compare --baseline runs/old-c1 runs/old-c8 --candidate runs/new-c1 runs/new-c8 \\
-      --out comparison.json")]
+      --out comparison.json
+  streamgauge compare --rule interval --baseline runs/old-* --candidate runs/new-*")]
 pub(crate) struct CompareArgs {
     /// The baseline and the candidate, where each is one path
     #[arg(num_args = 2, value_names = ["BASELINE", "CANDIDATE"])]
@@ -35,6 +43,13 @@ pub(crate) struct CompareArgs {
     /// How it is judged
     #[arg(long, value_enum, default_value_t)]
     rule: Rule,
+    /// How the runs of a cell belong together, for the interval rule
+    #[arg(long, value_enum, default_value_t)]
+    pairing: Pairs,
+    /// Gates in TOML, for the interval rule [default: median TTFT, E2E and decode rate, 5 percent
+    /// each]
+    #[arg(long, value_name = "FILE")]
+    gates: Option<PathBuf>,
     /// Go on although this condition differs; may be given again
     #[arg(long, value_name = "FIELD")]
     allow_differing: Vec<MatchingCondition>,
@@ -52,6 +67,20 @@ enum Rule {
     /// Each figure within 5 percent of the baseline's; noise is not considered
     #[default]
     Point,
+    /// Several runs of each side, with the noise between them
+    Interval,
+}
+
+/// How the runs of a cell belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Pairs {
+    /// Blocks: by their starts each two runs in turn, one of each side
+    #[default]
+    ByTime,
+    /// Blocks: the n-th that is named of one side with the n-th of the other
+    AsGiven,
+    /// No blocks: the runs were taken apart in time, on different machines, or imported
+    Unpaired,
 }
 
 /// Compares and judges.
@@ -65,24 +94,77 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         [baseline, candidate] => (load(baseline)?, load(candidate)?),
         _ => (load_all(&args.baseline)?, load_all(&args.candidate)?),
     };
-    let Rule::Point = args.rule;
-    for record in &baseline {
+    declared_differently(&baseline, &candidate)?;
+    match args.rule {
+        Rule::Point => by_points(args, &baseline, &candidate),
+        Rule::Interval => by_intervals(args, &baseline, &candidate),
+    }
+}
+
+fn by_points(
+    args: &CompareArgs,
+    baseline: &[RunRecord],
+    candidate: &[RunRecord],
+) -> anyhow::Result<Exit> {
+    if args.gates.is_some() {
+        bail!("--gates: the point rule has gates of its own; --rule interval takes others");
+    }
+    for record in baseline {
         if candidate.iter().any(|other| other.run_id() == record.run_id()) {
             console::remark(&format!("note: {} stands on both sides", record.run_id()));
         }
     }
-    declared_differently(&baseline, &candidate)?;
-    let comparison = compare_point(&baseline, &candidate, &args.allow_differing)?;
-    print(&comparison, args.format)?;
-    if let Some(path) = &args.out {
-        write_comparison(&comparison, path)?;
-        let path = path.display().to_string();
-        match args.format {
-            Format::Json => console::remark(&path),
-            Format::Markdown | Format::Table => console::result(&path)?,
-        }
-    }
+    let comparison = compare_point(baseline, candidate, &args.allow_differing)?;
+    tell(args, &comparison, || show::comparison(&comparison, args.format))?;
     Ok(exit_of(&comparison))
+}
+
+fn by_intervals(
+    args: &CompareArgs,
+    baseline: &[RunRecord],
+    candidate: &[RunRecord],
+) -> anyhow::Result<Exit> {
+    let gates = match &args.gates {
+        Some(path) => {
+            toml::from_str(&read_text(path)?).with_context(|| path.display().to_string())?
+        }
+        None => Gates::default(),
+    };
+    let rules = BlockRules {
+        gates: &gates,
+        pairing: match args.pairing {
+            Pairs::ByTime => Pairing::ByTime,
+            Pairs::AsGiven => Pairing::AsGiven,
+            Pairs::Unpaired => Pairing::Unpaired,
+        },
+        looks: None,
+        allow_differing: &args.allow_differing,
+        limitations: &[],
+    };
+    let comparison = compare_blocks(baseline, candidate, Turnovers::default(), &rules)?;
+    tell(args, &comparison, || show::comparison_v2(&comparison, args.format))?;
+    Ok(exit_of_v2(&comparison))
+}
+
+/// Prints a comparison, and writes it where it was asked for.
+fn tell<T: Serialize>(
+    args: &CompareArgs,
+    comparison: &T,
+    shown: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    console::result(&match args.format {
+        Format::Json => String::from_utf8(file_bytes(comparison, Layout::AsGiven)?)
+            .context("canonical bytes are ASCII")?,
+        Format::Markdown | Format::Table => shown(),
+    })?;
+    let Some(path) = &args.out else { return Ok(()) };
+    write_comparison(comparison, path)?;
+    let path = path.display().to_string();
+    match args.format {
+        Format::Json => console::remark(&path),
+        Format::Markdown | Format::Table => console::result(&path)?,
+    }
+    Ok(())
 }
 
 /// Says what the operators declared differently of the two sides: it may be what is compared, or a
@@ -113,69 +195,16 @@ pub(crate) fn exit_of(comparison: &Comparison) -> Exit {
     }
 }
 
+/// The exit code that a comparison by intervals deserves.
+fn exit_of_v2(comparison: &ComparisonV2) -> Exit {
+    match comparison.verdict {
+        GateVerdict::Pass => Exit::Done,
+        GateVerdict::Fail => Exit::GateFailed,
+        GateVerdict::Inconclusive | GateVerdict::NotEvaluated => Exit::Inconclusive,
+    }
+}
+
 /// Writes a comparison's file, which must not exist.
-pub(crate) fn write_comparison(comparison: &Comparison, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn write_comparison<T: Serialize>(comparison: &T, path: &Path) -> anyhow::Result<()> {
     Ok(write_new(path, &file_bytes(comparison, Layout::AsGiven)?, 0o644)?)
-}
-
-fn print(comparison: &Comparison, format: Format) -> anyhow::Result<()> {
-    let text = match format {
-        Format::Json => String::from_utf8(file_bytes(comparison, Layout::AsGiven)?)
-            .context("canonical bytes are ASCII")?,
-        Format::Markdown | Format::Table => show::comparison(comparison, format),
-    };
-    Ok(console::result(&text)?)
-}
-
-fn load_all(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
-    let mut records = Vec::new();
-    for path in paths {
-        records.extend(load(path)?);
-    }
-    Ok(records)
-}
-
-/// The records behind a path: a record, a run directory, or a folder of them.
-fn load(path: &Path) -> anyhow::Result<Vec<RunRecord>> {
-    if !path.is_dir() {
-        return Ok(vec![load_record(path)?]);
-    }
-    if RunDir::at(path).record().exists() {
-        return Ok(vec![load_run(&RunDir::at(path))?]);
-    }
-    let mut found: Vec<PathBuf> = std::fs::read_dir(path)
-        .with_context(|| format!("cannot read {}", path.display()))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|folder| RunDir::at(folder).record().exists())
-        .collect();
-    found.sort();
-    if found.is_empty() {
-        bail!("{} is no run directory and holds none", path.display());
-    }
-    found.iter().map(|folder| load_run(&RunDir::at(folder))).collect()
-}
-
-/// The record of a run directory, which must be what its journal gives.
-fn load_run(dir: &RunDir) -> anyhow::Result<RunRecord> {
-    let record = load_record(&dir.record())?;
-    if dir.journal().exists()
-        && let Some(difference) = rebuild(dir)?.difference(dir)?
-    {
-        bail!("{} does not verify: {difference}", dir.path().display());
-    }
-    Ok(record)
-}
-
-fn load_record(path: &Path) -> anyhow::Result<RunRecord> {
-    let shown = || path.display().to_string();
-    let document = Document::read(&read_file(path)?).with_context(shown)?;
-    if let Some(broken) = verify(&document).broken().next() {
-        bail!("{} does not verify: {}: {}", shown(), broken.rule, broken.statement);
-    }
-    match document {
-        Document::Run(record) => Ok(record),
-        Document::Comparison(_) | Document::ComparisonV2(_) => {
-            bail!("{} is a comparison, not a run record", shown())
-        }
-    }
 }

@@ -4,6 +4,7 @@
 
 mod apis;
 mod arguments;
+mod compared;
 mod golden;
 mod interrupted;
 mod loads;

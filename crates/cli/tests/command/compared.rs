@@ -1,0 +1,66 @@
+//! `compare --rule interval`: several runs of each side.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use streamgauge_sim::SimConfig;
+
+use crate::process::{quick, run, server};
+
+#[test]
+fn blocks_of_runs_are_judged_with_their_noise() {
+    let slow = SimConfig { interval: Duration::from_millis(4), ..quick() };
+    let servers = [server(quick()), server(slow)];
+    let folder = tempfile::tempdir().unwrap();
+    let sides = ["old", "new"].map(|side| folder.path().join(side));
+    for _ in 0..3 {
+        for ((_, url), side) in servers.iter().zip(&sides) {
+            let out = side.to_str().unwrap();
+            let load = ["--requests", "20", "--concurrency", "4", "--output-tokens", "8"];
+            let prompts = ["--allow-cached-prompts", "--no-length-probes"];
+            let args = ["run", "--base-url", url, "--out", out];
+            let finished = run(args.iter().chain(&load).chain(&prompts));
+            assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        }
+    }
+    let [old, new] = sides.each_ref().map(|side| side.to_str().unwrap());
+    let gates = folder.path().join("gates.toml");
+    fs::write(&gates, "[[gate]]\nmetric = \"e2e_p50_ms\"\nlimit_percent = 20\n").unwrap();
+    let out = folder.path().join("comparison.json");
+    let finished = run([
+        "compare",
+        "--rule",
+        "interval",
+        "--gates",
+        gates.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+        old,
+        new,
+    ]);
+    // A machine that bends the figures leaves no verdict, but never a pass.
+    assert!(matches!(finished.code, Some(1 | 3)), "{}", finished.stderr);
+    let comparison: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    assert_eq!(comparison["method"], "blocks");
+    let cell = &comparison["cells"]["c4"];
+    assert_eq!(cell["candidate_runs"].as_array().unwrap().len(), 3);
+    let metric = &cell["metrics"]["e2e_p50_ms"];
+    assert!(metric["delta_percent"].as_f64().unwrap() > 50.0, "{metric}");
+    assert_eq!(run(["verify", out.to_str().unwrap()]).code, Some(0));
+
+    let unpaired = run([
+        "compare",
+        "--rule",
+        "interval",
+        "--pairing",
+        "unpaired",
+        "--format",
+        "json",
+        old,
+        new,
+    ]);
+    let comparison: Value = serde_json::from_str(&unpaired.stdout).unwrap();
+    assert_eq!(comparison["method"], "unpaired");
+    assert_eq!(comparison["cells"]["c4"]["metrics"].as_object().unwrap().len(), 3);
+}
