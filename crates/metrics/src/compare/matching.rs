@@ -25,13 +25,15 @@ pub enum MatchingCondition {
     RequestSettings,
     /// Tokens that a prompt was meant to have.
     TargetInput,
+    /// Which clock reading an arrival is.
+    TimeBasis,
     /// How the server counts reasoning tokens.
     TokenAccounting,
 }
 
 impl MatchingCondition {
     /// Every condition, in alphabetical order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::CacheState,
         Self::Dataset,
         Self::Grader,
@@ -39,6 +41,7 @@ impl MatchingCondition {
         Self::MetricDefinitions,
         Self::RequestSettings,
         Self::TargetInput,
+        Self::TimeBasis,
         Self::TokenAccounting,
     ];
 
@@ -53,6 +56,7 @@ impl MatchingCondition {
             Self::MetricDefinitions => "metric_definitions",
             Self::RequestSettings => "request_settings",
             Self::TargetInput => "target_input",
+            Self::TimeBasis => "time_basis",
             Self::TokenAccounting => "token_accounting",
         }
     }
@@ -72,6 +76,7 @@ impl MatchingCondition {
                 let tokens = run.performance.target_input_tokens;
                 tokens.map_or("none".to_owned(), |tokens| format!("{tokens} tokens"))
             }),
+            Self::TimeBasis => runs.map(|run| run.instrument.time_basis.to_string()),
             Self::TokenAccounting => runs.map(|run| run.performance.token_accounting.to_string()),
         }
     }

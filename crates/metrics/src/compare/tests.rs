@@ -2,7 +2,7 @@
 
 use streamgauge_schema::{
     CacheState, Condition, Digest, Document, EndReason, EvidenceMode, Identifier, JournalTrailer,
-    Plan, PublicText, RequestLine, RunRecord, RunRecordV2, Timestamp,
+    Plan, PublicText, RequestLine, RunRecord, RunRecordV2, TimeBasis, Timestamp,
 };
 
 use super::*;
@@ -196,7 +196,7 @@ fn runs_pair_up_by_cell() {
 #[test]
 fn matching_conditions() {
     type Change = fn(&mut RunRecordV2);
-    let cases: [(&str, Change); 8] = [
+    let cases: [(&str, Change); 9] = [
         ("cache_state", |run| run.performance.cache_state = CacheState::ColdEngine),
         ("dataset", |run| run.suite_sha256 = Digest::of(b"other")),
         ("grader", |run| run.evaluator_sha256 = Some(Digest::of(b"grader"))),
@@ -215,6 +215,7 @@ fn matching_conditions() {
             condition.value = PublicText::new("temperature 1").unwrap();
         }),
         ("target_input", |run| run.performance.target_input_tokens = None),
+        ("time_basis", |run| run.instrument.time_basis = TimeBasis::Kernel),
         ("token_accounting", |run| {
             run.performance.token_accounting =
                 streamgauge_schema::TokenAccounting::CompletionIncludesReasoning;

@@ -1,6 +1,7 @@
 //! The interval rule on invented runs: what it judges, what it refuses, what it says.
 
 mod before_speed;
+mod golden;
 mod limitations;
 mod refusals;
 
