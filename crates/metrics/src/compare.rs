@@ -244,11 +244,12 @@ fn qualification(pairs: &[Pair<'_>], allowed: &[Difference]) -> PublicText {
     let mut conditions: Vec<&str> = allowed.iter().map(|it| it.condition.as_str()).collect();
     conditions.sort_unstable();
     conditions.dedup();
-    if !conditions.is_empty() {
-        text.push_str("; allowed to differ: ");
-        text.push_str(&conditions.join(", "));
-    }
-    PublicText::new(text).expect("with every condition the text is shorter than allowed")
+    let stated = match conditions.len() {
+        0 => PublicText::new(text.as_str()),
+        count => PublicText::new(format!("{text}; allowed to differ: {}", conditions.join(", ")))
+            .or_else(|_| PublicText::new(format!("{text}; {count} conditions allowed to differ"))),
+    };
+    stated.expect("where the names are too many, their number is short")
 }
 
 fn undecided() -> PublicText {
