@@ -65,13 +65,16 @@ impl Difference {
     }
 
     /// The chance of a mean difference at least this far from 0 if there were none; `None` with too
-    /// few runs. Runs that all agree leave no chance.
+    /// few runs, and for numbers too large to subtract. Runs that all agree leave no chance.
     pub(crate) fn p_value(&self) -> Option<f64> {
         let noise = self.noise?;
         Some(match (self.mean, noise.error) {
             (0.0, _) => 1.0,
             (_, 0.0) => 0.0,
-            (mean, error) => two_sided(mean / error, noise.degrees),
+            (mean, error) => {
+                let t = Some(mean / error).filter(|t| !t.is_nan())?;
+                two_sided(t, noise.degrees)
+            }
         })
     }
 }
@@ -144,6 +147,17 @@ mod tests {
         assert_eq!(Difference::paired(&ONE, &OTHER[..9]), None);
         assert_eq!(Difference::unpaired(&[], &OTHER), None);
         assert_eq!(Difference::unpaired(&ONE, &[]), None);
+    }
+
+    #[test]
+    fn numbers_too_large_have_no_chance() {
+        let huge = [1e308; 4];
+        for of in [Difference::paired, Difference::unpaired] {
+            for (one, other) in [([0.0; 4], huge), (huge, huge.map(|number| -number))] {
+                let found = of(&one, &other).unwrap();
+                assert!(found.p_value().is_none_or(f64::is_finite), "{found:?}");
+            }
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use streamgauge_schema::{Document, Json, JsonPath, Layout, ReadError, Segment, f
 const RECORD: &[u8] = include_bytes!("../../schema/tests/records/serving-performance-v1.json");
 const COMPARISON: &[u8] =
     include_bytes!("../../schema/tests/records/runtime-profile-comparison-v1.json");
+const COMPARISON_V2: &[u8] = include_bytes!("../../schema/tests/records/comparison-v2.json");
 
 /// The ways in which a value is changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +116,7 @@ fn notice(bytes: &[u8], member: &JsonPath) -> Notice {
 
 #[test]
 fn golden_documents_hold() {
-    for bytes in [RECORD, COMPARISON] {
+    for bytes in [RECORD, COMPARISON, COMPARISON_V2] {
         let verification = verify(&Document::read(bytes).unwrap());
         let broken: Vec<_> = verification.broken().collect();
         assert!(broken.is_empty(), "{broken:#?}");
@@ -220,4 +221,27 @@ fn golden_comparison_recomputes_to_the_last_bit() {
     let runs = [&comparison.candidate_turnover, &comparison.candidate_turnover_repeat];
     let runs: Vec<_> = runs.into_iter().flatten().collect();
     assert_eq!(strict_turnover_gate(&runs), comparison.strict_turnover_gate_passed);
+}
+
+/// A comparison with intervals: whatever follows from its figures is judged again.
+#[test]
+fn unnoticed_changes_to_a_comparison_with_intervals_are_the_unproven_members() {
+    let unproven = unproven(&Document::read(COMPARISON_V2).unwrap());
+    for change in [Change::Longer, Change::Step] {
+        let mut unnoticed = Vec::new();
+        for (member, bytes) in changed(COMPARISON_V2, change) {
+            match notice(&bytes, &member) {
+                Notice::Named => {}
+                Notice::Nothing => unnoticed.push(member),
+                Notice::Unnamed => panic!("{change:?} of {member} is noticed, but not named"),
+            }
+        }
+        for member in &unnoticed {
+            assert!(unproven.contains(member), "{change:?} of {member} goes unseen");
+        }
+        let concluded = [".verdict", ".reason", "_interval.", "_percent", ".p_value", "_void"];
+        for member in unnoticed.iter().map(JsonPath::to_string) {
+            assert!(!concluded.iter().any(|part| member.contains(part)), "{member}");
+        }
+    }
 }
