@@ -19,12 +19,17 @@ use hyper_util::rt::TokioIo;
 use streamgauge_schema::End;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::driving::Driving;
 use crate::socket::{Idle, Probe};
 use crate::tap::Tap;
 
 /// Any byte stream that a connection can run over.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// The most that a connection buffers, which is also the longest head. hyper begins with little and
+/// grows as reads fill it; more than this saves nothing, and there may be thousands of connections.
+const MAX_BUFFER: usize = 64 * 1024;
 
 type Driver = http1::Connection<TokioIo<Box<dyn Io>>, Full<Bytes>>;
 type ResponseFuture = Pin<Box<dyn Future<Output = hyper::Result<Response<Incoming>>> + Send>>;
@@ -45,6 +50,7 @@ pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     /// `None` once it has ended.
     driver: Option<Driver>,
+    driving: Driving,
     tap: Tap,
     origin: Origin,
     uses: u64,
@@ -60,8 +66,9 @@ impl Connection {
     /// Speaks HTTP/1.1 over a byte stream.
     pub(crate) async fn over(io: Box<dyn Io>, tap: Tap, origin: Origin) -> hyper::Result<Self> {
         let (sender, driver) =
-            http1::Builder::new().handshake::<_, Full<Bytes>>(TokioIo::new(io)).await?;
-        Ok(Self { sender, driver: Some(driver), tap, origin, uses: 0 })
+            http1::Builder::new().max_buf_size(MAX_BUFFER).handshake(TokioIo::new(io)).await?;
+        let driving = Driving::new();
+        Ok(Self { sender, driver: Some(driver), driving, tap, origin, uses: 0 })
     }
 
     /// The stamps of its socket.
@@ -101,12 +108,12 @@ impl Connection {
     }
 
     fn poll_driver(&mut self, cx: &mut Context<'_>) {
-        if let Some(driver) = &mut self.driver
-            && Pin::new(driver).poll(cx).is_ready()
-        {
-            // How it ended, the exchange learns from its response or body.
-            self.driver = None;
-        }
+        poll_driver(&mut self.driver, cx);
+    }
+
+    /// Polls the driver with a waker that passes on to the task which drives.
+    fn drive(&mut self) {
+        poll_driver(&mut self.driver, &mut Context::from_waker(self.driving.waker()));
     }
 
     /// Hands a request over. The tap is armed: the next write is the request's first.
@@ -129,6 +136,13 @@ impl Connection {
         self.tap.arm();
         let response = Box::pin(self.sender.send_request(request));
         Ok(Exchange { connection: self, state: State::AwaitingHead(response) })
+    }
+}
+
+fn poll_driver(driver: &mut Option<Driver>, cx: &mut Context<'_>) {
+    if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready()) {
+        // How it ended, the exchange learns from its response or body.
+        *driver = None;
     }
 }
 
@@ -170,11 +184,12 @@ impl Exchange {
 
     /// Waits for the next step; after the last one it is always `End`.
     pub(crate) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
-        if let Poll::Ready(step) = self.poll_response(cx) {
-            return Poll::Ready(step);
-        }
-        self.connection.poll_driver(cx);
-        self.poll_response(cx)
+        self.connection.driving.begin(cx.waker());
+        self.connection.drive();
+        // The response moves only when its connection is driven, so nobody need be woken.
+        let step = self.poll_response(&mut Context::from_waker(Waker::noop()));
+        self.connection.driving.end(step.is_pending());
+        step
     }
 
     fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Step> {

@@ -167,13 +167,22 @@ where
     }
 }
 
-/// Waits until every worker has opened its first connections.
-pub(crate) async fn get_ready<E>(crew: &mut Crew) -> Result<(), RunError<E>> {
-    for _ in 0..crew.len() {
-        match crew.report().await {
+/// Waits until every worker has opened its first connections, or until the run is stopped.
+pub(crate) async fn get_ready<E>(
+    crew: &mut Crew,
+    stop: &mut watch::Receiver<bool>,
+) -> Result<(), RunError<E>> {
+    let mut left = crew.len();
+    while left > 0 {
+        let report = tokio::select! {
+            biased;
+            Ok(_) = stop.wait_for(|stop| *stop) => return Ok(()),
+            report = crew.report() => report,
+        };
+        match report {
             Report::Failed(error) => return Err(RunError::Worker(error)),
             Report::Gone => return Err(RunError::gone()),
-            Report::Ended { .. } | Report::Ready => {}
+            Report::Ended { .. } | Report::Ready => left -= 1,
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The workers of a run, and who gets the next order.
 //!
-//! A single worker is driven by the task of the run itself; several have a thread each.
+//! A single worker is a task of the runtime that the run is on; several have a thread each.
 
 use std::io;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ struct Member {
 }
 
 impl Crew {
-    /// Hires a worker for each sender. A single one is given back, to be driven beside the run.
+    /// Hires a worker for each sender. Needs the context of a runtime.
     ///
     /// # Errors
     /// When the system gives no thread or no runtime.
@@ -37,30 +37,29 @@ impl Crew {
         common: Arc<Common>,
         senders: Vec<Sender>,
         open_first: u64,
-    ) -> io::Result<(Self, Option<Worker>)> {
+    ) -> io::Result<Self> {
         let (reports_to, reports) = unbounded_channel();
         let count = senders.len();
         let mut crew = Self { members: Vec::new(), turn: 0, reports, common };
-        let mut alone = None;
         for (number, sender) in senders.into_iter().enumerate() {
             let (orders_to, orders) = unbounded_channel();
             let worker = Worker {
                 number,
-                sender,
+                sender: Arc::new(sender),
                 orders,
                 reports: reports_to.clone(),
                 open_first: open_first.div_ceil(count as u64),
             };
             let thread = match count {
                 1 => {
-                    alone = Some(worker);
+                    tokio::spawn(worker.work());
                     None
                 }
                 _ => Some(on_thread(worker)?),
             };
             crew.members.push(Member { orders: Some(orders_to), under_way: 0, thread });
         }
-        Ok((crew, alone))
+        Ok(crew)
     }
 
     /// What all its workers share.
@@ -119,7 +118,10 @@ impl Drop for Crew {
 
 fn on_thread(worker: Worker) -> io::Result<JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    std::thread::Builder::new()
-        .name(format!("worker-{}", worker.number))
-        .spawn(move || runtime.block_on(worker.work()))
+    std::thread::Builder::new().name(format!("worker-{}", worker.number)).spawn(move || {
+        // A task of its own: the runtime wakes it without waking itself up.
+        let work = runtime.spawn(worker.work());
+        // A worker that panicked has said so by its end.
+        let _ = runtime.block_on(work);
+    })
 }

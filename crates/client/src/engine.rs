@@ -3,11 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
 use streamgauge_observer::ObserverConfig;
 use streamgauge_schema::{
     CanonicalError, Digest, JournalHeader, JournalLine, JournalTrailer, KernelStamps, Plan,
@@ -116,9 +114,9 @@ pub struct RunSetup<'a> {
 /// - Once at least 20 measured requests have ended, and the share of those that failed or timed out
 ///   is above `limits.max_error_ratio`, the run is stopped and those under way are cancelled. The
 ///   trailer tells why a run ended.
-/// - With one worker everything happens in the task that awaits this. With several, each has a
-///   thread with connections of its own; `request_of` and `sink` are still called here alone. A
-///   closed loop's next request, and every due one, goes to the worker that has the fewest.
+/// - One worker is a task of this runtime. Several have a thread each, with connections of their
+///   own. `request_of` and `sink` are called by the task that awaits this, whatever the workers are.
+///   A closed loop's next request, and every due one, goes to the worker that has the fewest.
 ///
 /// Must run on a tokio runtime with I/O and time enabled; any flavour will do.
 ///
@@ -130,7 +128,7 @@ pub async fn run<E>(
     request_of: impl Fn(Stage, u64) -> Request,
     mut sink: impl FnMut(JournalLine) -> Result<(), E>,
 ) -> Result<JournalTrailer, RunError<E>> {
-    let RunSetup { plan, schedule, access, captures, stop } = setup;
+    let RunSetup { plan, schedule, access, captures, mut stop } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
@@ -138,34 +136,23 @@ pub async fn run<E>(
     let common = Arc::new(common(plan, access, &route, captures)?);
     let workers = plan.instrument.workers.max(1);
     let senders = (0..workers).map(|_| route.sender(plan, access, &common)).collect();
-    let (mut crew, alone) =
-        Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
+    let mut crew = Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
+    get_ready(&mut crew, &mut stop).await?;
 
-    let course = async {
-        get_ready(&mut crew).await?;
-        let clock = RunClock::start();
-        let header = JournalHeader {
-            journal_version: JOURNAL_VERSION,
-            plan_sha256,
-            started_at: clock.started_at(),
-            started_monotonic_ns: clock.started_monotonic_ns(),
-        };
-        sink(JournalLine::Header(header)).map_err(RunError::Sink)?;
-        let tally = Tally::default();
-        let limits = plan.limits;
-        let mut course = Course { crew, request_of, sink, clock, limits, stop, tally };
-        course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
-        course.stage(Stage::Measured, Dispatch::measured(schedule, &plan.load.shape)).await?;
-        course.finish()
+    let clock = RunClock::start();
+    let header = JournalHeader {
+        journal_version: JOURNAL_VERSION,
+        plan_sha256,
+        started_at: clock.started_at(),
+        started_monotonic_ns: clock.started_monotonic_ns(),
     };
-    match alone {
-        None => course.await,
-        Some(worker) => match select(pin!(course), pin!(worker.work())).await {
-            Either::Left((outcome, _)) => outcome,
-            // A worker that ends first has reported why.
-            Either::Right(((), course)) => course.await,
-        },
-    }
+    sink(JournalLine::Header(header)).map_err(RunError::Sink)?;
+    let limits = plan.limits;
+    let mut course =
+        Course { crew, request_of, sink, clock, limits, stop, tally: Tally::default() };
+    course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
+    course.stage(Stage::Measured, Dispatch::measured(schedule, &plan.load.shape)).await?;
+    course.finish()
 }
 
 /// How many connections a load has.

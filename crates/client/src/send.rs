@@ -91,7 +91,7 @@ enum AttemptResult {
 
 impl Sender {
     /// Sends one request and observes its response. Every way it can go ends in a line.
-    pub(crate) async fn send(&self, order: Order) -> RequestLine {
+    pub(crate) async fn send(self: Arc<Self>, order: Order) -> RequestLine {
         let mut line = new_line(&order);
         if order.not_after.is_some_and(|end| Instant::now() >= end) {
             return line;

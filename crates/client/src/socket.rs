@@ -22,6 +22,8 @@ pub(crate) struct StampedSocket {
     tap: Tap,
     /// Room for the kernel's stamp; `None` when this socket carries none.
     control: Option<Vec<u8>>,
+    /// The last read filled its buffer, and there may be more.
+    was_full: bool,
 }
 
 impl StampedSocket {
@@ -30,7 +32,7 @@ impl StampedSocket {
     pub(crate) fn new(tcp: TcpStream, tap: Tap, kernel_stamps: bool) -> Self {
         let stamped = kernel_stamps && setsockopt(&tcp, ReceiveTimestampns, &true).is_ok();
         let control = stamped.then(|| nix::cmsg_space!(TimeSpec));
-        Self { tcp, tap, control }
+        Self { tcp, tap, control, was_full: false }
     }
 
     /// Whether reads carry the kernel's stamps.
@@ -119,7 +121,18 @@ impl AsyncRead for StampedSocket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.control.is_some() { self.read_stamped(cx, buf) } else { self.read_plain(cx, buf) }
+        // A stream that never runs dry must not keep the others waiting.
+        if std::mem::take(&mut self.was_full) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let read = if self.control.is_some() {
+            self.read_stamped(cx, buf)
+        } else {
+            self.read_plain(cx, buf)
+        };
+        self.was_full = buf.remaining() == 0;
+        read
     }
 }
 

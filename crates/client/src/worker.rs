@@ -4,12 +4,14 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, FuturesUnordered};
 use streamgauge_schema::RequestLine;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinSet;
 
 use crate::alarm::Alarm;
 use crate::connection::Connection;
@@ -25,7 +27,7 @@ const OPENING_AT_ONCE: usize = 64;
 pub(crate) struct Worker {
     /// Its number.
     pub(crate) number: usize,
-    pub(crate) sender: Sender,
+    pub(crate) sender: Arc<Sender>,
     /// What to send, in the order in which it is due. At their end the worker ends, too.
     pub(crate) orders: UnboundedReceiver<Order>,
     pub(crate) reports: UnboundedSender<Report>,
@@ -62,17 +64,20 @@ impl Worker {
     async fn try_work(&mut self) -> io::Result<()> {
         let Self { number, sender, orders, reports, open_first } = self;
         let (worker, cancel) = (*number, &sender.common.cancel);
-        sender.connect_ahead(*open_first).await;
+        let mut cancelled = pin!(cancel.wait());
+        tokio::select! {
+            () = &mut cancelled => {}
+            () = sender.connect_ahead(*open_first) => {}
+        }
         let _ = reports.send(Report::Ready);
         let mut alarm = Alarm::new()?;
-        let mut cancelled = pin!(cancel.wait());
         let mut waiting = VecDeque::new();
         let mut connecting = FuturesUnordered::new();
-        let mut under_way = FuturesUnordered::new();
+        let mut under_way = JoinSet::new();
         let mut more = true;
         while more || !waiting.is_empty() || !under_way.is_empty() {
             while let Some(order) = pop_due(&mut waiting, cancel.is_given()) {
-                under_way.push(sender.send(order));
+                under_way.spawn(Arc::clone(sender).send(order));
             }
             let next_due = waiting.front().and_then(|order: &Order| order.due);
             tokio::select! {
@@ -90,8 +95,9 @@ impl Worker {
                 },
                 rung = ring_at(&mut alarm, next_due), if next_due.is_some() => rung?,
                 Some(opened) = connecting.next() => sender.keep(opened),
-                Some(line) = under_way.next() => {
-                    let _ = reports.send(Report::Ended { worker, line: Box::new(line) });
+                Some(ended) = under_way.join_next() => {
+                    let line = Box::new(ended.map_err(io::Error::other)?);
+                    let _ = reports.send(Report::Ended { worker, line });
                 }
             }
         }
@@ -106,13 +112,13 @@ impl Drop for Worker {
 }
 
 impl Sender {
-    /// Opens connections before they are needed. One that fails is tried again by its request,
-    /// which then bears the failure.
+    /// Opens connections before they are needed, up to the first that fails. Its request tries again
+    /// and bears the failure; waiting for the others to fail in turn would take for ever.
     async fn connect_ahead(&self, count: u64) {
         let opening = (0..count).map(|_| self.connector.connect());
         let mut opening = stream::iter(opening).buffer_unordered(OPENING_AT_ONCE);
-        while let Some(opened) = opening.next().await {
-            self.keep(opened);
+        while let Some(Ok(connection)) = opening.next().await {
+            self.pool.put(connection);
         }
     }
 
