@@ -9,10 +9,12 @@ use streamgauge_schema::Tally;
 /// Tables whose chance exceeds that of the one seen by no more than this share count as equally
 /// rare: they differ by rounding alone.
 const AS_RARE: f64 = 1e-9;
+/// More requests than anybody counts; the sum takes steps in proportion to the root of this.
+const MOST: u64 = 1_000_000_000_000;
 
 /// Fisher's exact test, two-sided: the chance of a table at least as rare as this one if the two
 /// groups had the same share and only chance divided them; 0 when that is less than the smallest
-/// float. `None` when a group is empty, or counts more than it has.
+/// float. `None` when a group is empty, counts more than it has, or has more than 10^12.
 ///
 /// ```
 /// use streamgauge_metrics::fisher_exact;
@@ -24,10 +26,11 @@ const AS_RARE: f64 = 1e-9;
 /// ```
 #[must_use]
 pub fn fisher_exact(one: Tally, other: Tally) -> Option<f64> {
-    if [one, other].iter().any(|group| group.of == 0 || group.count > group.of) {
+    let sound = |group: &Tally| (1..=MOST).contains(&group.of) && group.count <= group.of;
+    if ![one, other].iter().all(sound) {
         return None;
     }
-    let table = Table { groups: [one.of, other.of], counted: one.count.checked_add(other.count)? };
+    let table = Table { groups: [one.of, other.of], counted: one.count + other.count };
     Some(table.as_rare_as(one.count))
 }
 
@@ -42,17 +45,28 @@ impl Table {
     /// is exact but for rounding.
     fn as_rare_as(&self, seen: u64) -> f64 {
         let mode = self.mode();
-        let seen = self.from(mode, seen).last().unwrap_or(1.0);
-        let (mut all, mut rare) = (1.0, if 1.0 <= seen * (1.0 + AS_RARE) { 1.0 } else { 0.0 });
+        let (mut all, mut rare) = (1.0, 0.0);
+        let seen = self.weight(mode, seen) * (1.0 + AS_RARE);
+        if seen >= 1.0 {
+            rare = 1.0;
+        }
         for end in [self.least(), self.most()] {
             for weight in self.from(mode, end) {
                 all += weight;
-                if weight <= seen * (1.0 + AS_RARE) {
+                if weight <= seen {
                     rare += weight;
                 }
             }
         }
         rare / all
+    }
+
+    /// The weight of one table; 0 where it is less than the smallest float.
+    fn weight(&self, mode: u64, count: u64) -> f64 {
+        let steps = mode.abs_diff(count);
+        let on_the_way = self.from(mode, count).zip(1..=steps);
+        let last = on_the_way.last().filter(|(_, step)| *step == steps);
+        if steps == 0 { 1.0 } else { last.map_or(0.0, |(weight, _)| weight) }
     }
 
     fn least(&self) -> u64 {
@@ -70,7 +84,8 @@ impl Table {
         u64::try_from(mode).unwrap_or(u64::MAX).clamp(self.least(), self.most())
     }
 
-    /// The weights of the tables after `mode` on the way to `end`, in units of the mode's.
+    /// The weights of the tables after `mode` on the way to `end`, in units of the mode's; as far as
+    /// they are more than 0.
     fn from(&self, mode: u64, end: u64) -> impl Iterator<Item = f64> {
         let steps = mode.abs_diff(end);
         (0..steps).scan(1.0, move |weight, step| {
@@ -79,7 +94,7 @@ impl Table {
             } else {
                 1.0 / self.ratio(mode - step - 1)
             };
-            Some(*weight)
+            Some(*weight).filter(|weight| *weight > 0.0)
         })
     }
 
@@ -184,6 +199,10 @@ mod tests {
         assert_eq!(fisher_exact(full, full), Some(1.0));
         let most = Tally { count: u64::MAX, of: u64::MAX };
         assert_eq!(fisher_exact(most, full), None);
+        // A million requests of each side are nothing.
+        let million = |count| Tally { count, of: 1_000_000 };
+        assert_eq!(fisher_exact(million(0), million(1_000_000)), Some(0.0));
+        assert!(fisher_exact(million(1_000), million(1_100)).unwrap() < 0.04);
         assert_eq!(fisher([3_577, 0, 0, 3_577]), 0.0, "less than the smallest float");
     }
 

@@ -119,6 +119,7 @@ fn odd_documents_are_judged_without_panic() {
         (ttft("candidate"), "[]"),
         ("cells.c2.counts[3].baseline".to_owned(), r#"{"count": 5, "of": 0}"#),
         ("cells.c2.counts[3].baseline".to_owned(), r#"{"count": 18446744073709551615, "of": 1}"#),
+        ("cells.c2.counts[3].baseline".to_owned(), r#"{"count": 7, "of": 999999999999}"#),
         ("cells.c2.values[1].baseline".to_owned(), "[1e308, 1e308, 1e308, -1e308]"),
         ("cells.c2.baseline_runs[0].offered".to_owned(), "18446744073709551615"),
         ("gates[0].limit_percent".to_owned(), "-200.0"),
