@@ -20,7 +20,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `quantile`, `interval`, `statistic`, `sorted`, `rate`, `bootstrap` | estimators of samples, within one run |
-//! | `request`, `kernel_basis`, `inflight` | what one request gives, by which clock, and how many were under way |
+//! | `request`, `kernel_basis`, `inflight`, `little` | what one request gives, by which clock, and how many were under way |
 //! | `sent`, `gaps`, `cached`, `measured` | what is kept of the requests of a run, and its windows |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `client_limited` | which of them the client's own delay may have bent |
@@ -42,12 +42,15 @@ mod error;
 mod exact_test;
 #[cfg(test)]
 mod field_reports;
+#[cfg(test)]
+mod field_reports_compared;
 mod gaps;
 mod gate;
 mod inflight;
 mod interval;
 mod judge;
 mod kernel_basis;
+mod little;
 mod measured;
 mod page;
 mod power;
@@ -82,6 +85,7 @@ pub use gate::{
 pub use inflight::{Span, mean_inflight, peak_inflight, steady_window};
 pub use interval::{quantile_interval, quantile_interval_coverage};
 pub use kernel_basis::to_kernel_basis;
+pub use little::littles_inflight;
 pub use page::metrics_markdown;
 pub use power::{BlockNoise, Sureness};
 pub use quantile::{median, quantile, quantiles_of_u32, sorted_quantile};
