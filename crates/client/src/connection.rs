@@ -31,7 +31,8 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 /// grows as reads fill it; more than this saves nothing, and there may be thousands of connections.
 const MAX_BUFFER: usize = 64 * 1024;
 
-type Driver = http1::Connection<TokioIo<Box<dyn Io>>, Full<Bytes>>;
+/// Boxed, as it is large and connections are moved about.
+type Driver = Box<http1::Connection<TokioIo<Box<dyn Io>>, Full<Bytes>>>;
 type ResponseFuture = Pin<Box<dyn Future<Output = hyper::Result<Response<Incoming>>> + Send>>;
 
 /// What a connection knows of how it was made.
@@ -68,7 +69,7 @@ impl Connection {
         let (sender, driver) =
             http1::Builder::new().max_buf_size(MAX_BUFFER).handshake(TokioIo::new(io)).await?;
         let driving = Driving::new();
-        Ok(Self { sender, driver: Some(driver), driving, tap, origin, uses: 0 })
+        Ok(Self { sender, driver: Some(Box::new(driver)), driving, tap, origin, uses: 0 })
     }
 
     /// The stamps of its socket.

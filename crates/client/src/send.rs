@@ -81,8 +81,9 @@ enum AttemptResult {
     Failed(TransportError),
     /// It was not handed over before everything was cancelled.
     NotSent,
-    /// As `Failed`, and it was closed before any byte of the response on a reused connection.
-    ReusedConnectionClosed(TransportError),
+    /// As `Failed`, and it was closed before any byte of the response on a reused connection. The
+    /// request's body can be sent again.
+    ReusedConnectionClosed(TransportError, Bytes),
     /// Everything under way was cancelled.
     Cancelled(Option<Box<Observed>>),
     /// A time limit of this class.
@@ -96,12 +97,12 @@ impl Sender {
         if order.not_after.is_some_and(|end| Instant::now() >= end) {
             return line;
         }
-        let body = Bytes::from(order.request.body);
-        let first = self.attempt(&mut line, &body, None).await;
+        let first = self.attempt(&mut line, Bytes::from(order.request.body), None).await;
         let zero = first.started;
         let last = match first.result {
-            AttemptResult::ReusedConnectionClosed(_) if self.common.resend => {
-                self.attempt(&mut line, &body, Some(zero)).await
+            AttemptResult::ReusedConnectionClosed(_, body) if self.common.resend => {
+                // Rare, and large: not to be a part of every request.
+                Box::pin(self.attempt(&mut line, body, Some(zero))).await
             }
             _ => first,
         };
@@ -109,12 +110,7 @@ impl Sender {
         line
     }
 
-    async fn attempt(
-        &self,
-        line: &mut RequestLine,
-        body: &Bytes,
-        zero: Option<Instant>,
-    ) -> Attempt {
+    async fn attempt(&self, line: &mut RequestLine, body: Bytes, zero: Option<Instant>) -> Attempt {
         let common = &*self.common;
         let begun = Instant::now();
         line.attempts += 1;
@@ -129,10 +125,12 @@ impl Sender {
             line.connect_us = Some(micros(connection.origin().connect));
         }
         let id = format!("{}-{}", line.stage, line.index);
-        let request = common.template.post(body.clone(), &id);
+        // On a fresh connection nothing is repeated, so that the body can go as soon as it is written.
+        let to_repeat = reused.then(|| body.clone());
+        let request = common.template.post(body, &id);
         let mut exchange = match connection.exchange(request).await {
             Ok(exchange) => exchange,
-            Err(error) => return without_answer(unanswered(&error, reused, 0)),
+            Err(error) => return without_answer(unanswered(&error, to_repeat, 0)),
         };
         let mut reader = common.reader();
         let interrupts = common.interrupts(zero.unwrap_or_else(Instant::now));
@@ -151,7 +149,7 @@ impl Sender {
             Some(Box::new(observed))
         };
         let result = match received.ended {
-            Ended::Unanswered(error) => unanswered(&error, reused, tap.bytes_read()),
+            Ended::Unanswered(error) => unanswered(&error, to_repeat, tap.bytes_read()),
             Ended::Cancelled => AttemptResult::Cancelled(observe(End::Incomplete)),
             Ended::TimedOut(class) => AttemptResult::TimedOut(class, observe(End::Timeout)),
             Ended::Over => observed_or_bug(observe(End::Clean)),
@@ -246,7 +244,7 @@ impl Common {
                     if failure.is_none() { Completion::Succeeded } else { Completion::Failed };
                 (completion, failure, Some(observed))
             }
-            AttemptResult::Failed(error) | AttemptResult::ReusedConnectionClosed(error) => {
+            AttemptResult::Failed(error) | AttemptResult::ReusedConnectionClosed(error, _) => {
                 let failure = Failure { class: error.class, message: error.message };
                 (Completion::Failed, Some(failure), None)
             }
@@ -345,8 +343,9 @@ fn observed_or_bug(observed: Option<Box<Observed>>) -> AttemptResult {
     }
 }
 
-/// What it means that no head came, after so many bytes.
-fn unanswered(error: &hyper::Error, reused: bool, bytes_read: u64) -> AttemptResult {
+/// What it means that no head came, after so many bytes. `to_repeat` is the body of a request on a
+/// reused connection.
+fn unanswered(error: &hyper::Error, to_repeat: Option<Bytes>, bytes_read: u64) -> AttemptResult {
     let reset = matches!(
         io_kind(error),
         Some(std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe)
@@ -355,11 +354,10 @@ fn unanswered(error: &hyper::Error, reused: bool, bytes_read: u64) -> AttemptRes
     if error.is_parse() {
         return fail(FailureClass::NotEventStream, format!("the answer is no HTTP/1.1: {error}"));
     }
-    if reused && bytes_read == 0 {
-        return AttemptResult::ReusedConnectionClosed(TransportError {
-            class: FailureClass::ReusedConnectionClosed,
-            message: "the server closed a reused connection before it answered".to_owned(),
-        });
+    if let Some(body) = to_repeat.filter(|_| bytes_read == 0) {
+        let class = FailureClass::ReusedConnectionClosed;
+        let message = "the server closed a reused connection before it answered".to_owned();
+        return AttemptResult::ReusedConnectionClosed(TransportError { class, message }, body);
     }
     if reset {
         return fail(FailureClass::Reset, "the server reset the connection unanswered".to_owned());
