@@ -5,10 +5,8 @@
 #[path = "it/plan.rs"]
 mod plan;
 
-use std::convert::Infallible;
-
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use streamgauge_client::{Access, RunError, run};
+use streamgauge_client::{Access, RunError};
 
 /// Nothing listens at port 1 of the loopback address.
 const NOBODY: &str = "http://127.0.0.1:1";
@@ -24,10 +22,8 @@ async fn the_soft_limit_is_raised_and_the_hard_one_refuses_with_the_number_neede
 
     let plan = plan::plan(NOBODY, 2_000, 2_000);
     let (schedule, access) = (plan::schedule(&plan), Access::default());
-    let setup = plan::setup(&plan, &schedule, &access, plan::never_stopped());
-    let nothing_comes = |_| Ok::<(), Infallible>(());
-    let refused = run(setup, |stage, index| plan::request(stage, index, ""), nothing_comes).await;
-    let error = refused.unwrap_err();
+    let request_of = |stage, index| plan::request(stage, index, "");
+    let error = plan::carry_out(&plan, &schedule, &access, request_of).await.unwrap_err();
     let RunError::Descriptors(limits) = &error else { panic!("{error}") };
     assert_eq!((limits.connections, limits.hard), (2_000, 1_000));
     assert!((2_000..2_200).contains(&limits.needed));

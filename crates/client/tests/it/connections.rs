@@ -105,6 +105,19 @@ async fn redirects_and_garbage_are_failures_with_their_class() {
     }
 }
 
+/// sub2api#4691: nothing on the way may hold the stream back to compress it.
+#[tokio::test]
+async fn a_plain_body_is_asked_for() {
+    let server = RawServer::start(vec![answer(), RawStep::Close]).await.unwrap();
+    let (lines, _) = lines(&plan(&format!("http://{}", server.addr()), 1, 1)).await;
+    assert_eq!(lines[0].completion, Completion::Succeeded);
+    let request = String::from_utf8(server.requests().remove(0)).unwrap();
+    let head = request.split_once("\r\n\r\n").unwrap().0.to_lowercase();
+    assert!(head.contains("accept-encoding: identity"), "{head}");
+    let observation = lines[0].observation.as_ref().unwrap();
+    assert!(lines[0].headers_us.unwrap() <= observation.first_event_us.unwrap());
+}
+
 #[tokio::test]
 async fn two_events_in_two_reads_keep_their_two_stamps() {
     let first = format!("{HEAD}{}", chunk(r#"{"choices":[{"delta":{"content":"a"}}]}"#));

@@ -123,6 +123,16 @@ pub(crate) async fn lines_with(
     access: &Access,
     request_of: impl Fn(Stage, u64) -> Request,
 ) -> (Vec<RequestLine>, JournalTrailer) {
+    carry_out(plan, &schedule(plan), access, request_of).await.unwrap()
+}
+
+/// As [`lines_with`], with a schedule of one's own, and what keeps a run from being carried out.
+pub(crate) async fn carry_out(
+    plan: &Plan,
+    schedule: &Schedule,
+    access: &Access,
+    request_of: impl Fn(Stage, u64) -> Request,
+) -> Result<(Vec<RequestLine>, JournalTrailer), RunError<Infallible>> {
     let mut lines = Vec::new();
     let sink = |line| {
         if let JournalLine::Request(line) = line {
@@ -130,8 +140,7 @@ pub(crate) async fn lines_with(
         }
         Ok(())
     };
-    let trailer: Result<JournalTrailer, RunError<Infallible>> =
-        run(setup(plan, &schedule(plan), access, never_stopped()), request_of, sink).await;
+    let trailer = run(setup(plan, schedule, access, never_stopped()), request_of, sink).await?;
     lines.sort_by_key(|line| (line.stage, line.index));
-    (lines, trailer.unwrap())
+    Ok((lines, trailer))
 }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use streamgauge_client::Access;
 use streamgauge_schema::{
     Arrivals, ClientStage, Completion, EndReason, LoadShape, Plan, RateStage, RequestLine, Stage,
 };
 use streamgauge_sim::SimConfig;
+use streamgauge_workload::Schedule;
 
-use crate::plan::{lines, lines_with, plan, request};
+use crate::plan::{carry_out, lines, lines_with, plan, request};
 use crate::sim::server;
 
 /// One answer after so many milliseconds, all at once.
@@ -172,6 +174,40 @@ async fn clients_of_stages_come_and_go() {
     assert_eq!(peak(&of(900, 1_200)), 1);
 }
 
+/// perf_analyzer#312: what is made ready before the first request must not make it late.
+#[tokio::test]
+async fn making_requests_ready_makes_none_late() {
+    let (_server, url) = server(answers_after(1));
+    let mut plan = plan(&url, 10, 1);
+    open_loop(&mut plan, 100.0, None);
+    let (lines, _) = lines_with(&plan, &Access::default(), |stage, index| {
+        // All ten are due within 100 ms, and making them ready takes 400.
+        std::thread::sleep(Duration::from_millis(40));
+        request(stage, index, "")
+    })
+    .await;
+    for line in &lines {
+        let late_us = line.started_us - line.scheduled_us.unwrap();
+        assert!(late_us < 200_000, "request {} was {late_us} us late", line.index);
+    }
+}
+
+#[tokio::test]
+async fn a_trace_is_sent_at_the_times_of_its_dataset() {
+    let (_server, url) = server(answers_after(1));
+    let mut plan = plan(&url, 4, 1);
+    plan.load.shape = LoadShape::Trace { max_concurrency: None, span_ms: 90 };
+    let due_us = [0, 10_000, 10_000, 90_000];
+    let schedule = Schedule::new(&plan.load, Some(due_us.into())).unwrap();
+    let request_of = |stage, index| request(stage, index, "");
+    let (lines, _) = carry_out(&plan, &schedule, &Access::default(), request_of).await.unwrap();
+    let origin = lines[0].scheduled_us.unwrap();
+    for (line, due_us) in lines.iter().zip(due_us) {
+        assert!(line.scheduled_us.unwrap().abs_diff(origin + due_us) <= 1);
+        assert!(line.started_us >= line.scheduled_us.unwrap());
+    }
+}
+
 #[tokio::test]
 async fn a_warmup_comes_before_and_is_no_part_of_the_schedule() {
     let (_server, url) = server(answers_after(30));
@@ -200,7 +236,7 @@ async fn too_many_failures_stop_the_run_and_keep_what_there_is() {
     ] {
         let mut plan = plan(&url, 100, 1);
         plan.limits.max_error_ratio = max_error_ratio;
-        let (lines, trailer) = lines_with(&plan, &Default::default(), |stage, index| {
+        let (lines, trailer) = lines_with(&plan, &Access::default(), |stage, index| {
             let fails = index % every == 0;
             request(stage, index, if fails { r#","sim":{"fault":"status:503"}"# } else { "" })
         })

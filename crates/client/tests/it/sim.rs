@@ -1,14 +1,17 @@
 //! Against the simulated server, which keeps its own account.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use streamgauge_client::Access;
-use streamgauge_schema::{Completion, EndReason, Ending, FailureClass, KernelStamps, Stage};
+use streamgauge_client::{Access, run};
+use streamgauge_schema::{
+    Completion, EndReason, Ending, FailureClass, JournalLine, KernelStamps, Stage,
+};
 use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 
-use crate::plan::{lines, lines_with, plan, request};
+use crate::plan::{lines, lines_with, never_stopped, plan, request, schedule, setup};
 
 fn quick() -> SimConfig {
     SimConfig {
@@ -61,14 +64,71 @@ async fn every_request_has_one_line_that_agrees_with_the_server() {
 #[tokio::test]
 async fn kernel_stamps_give_the_observer_lag() {
     let (_server, url) = server(quick());
-    for (which, expected) in [(KernelStamps::All, true), (KernelStamps::Off, false)] {
+    for (which, stamped, each_event) in [
+        (KernelStamps::All, true, true),
+        (KernelStamps::Sampled, true, false),
+        (KernelStamps::Off, false, false),
+    ] {
         let mut plan = plan(&url, 4, 2);
         plan.instrument.kernel_stamps = which;
         let (lines, _) = lines(&plan).await;
         for line in lines {
             let lags = line.observer_lag_us;
-            assert_eq!(lags.is_some_and(|lags| !lags.is_empty()), expected, "{which}");
+            assert_eq!(lags.as_ref().is_some_and(|lags| !lags.is_empty()), stamped, "{which}");
+            let events = line.observation.unwrap().output_events;
+            let known = line.output_lags_us.map(|lags| lags.len() as u64);
+            // A stamp that is not believed leaves all of them unknown; that is counted.
+            if line.unusable_stamps == 0 {
+                assert_eq!(known, each_event.then_some(events), "{which}");
+                assert_eq!(line.end_lag_us.is_some(), each_event, "{which}");
+            }
         }
+    }
+}
+
+#[tokio::test]
+async fn single_arrivals_can_be_left_out() {
+    let (_server, url) = server(quick());
+    let mut plan = plan(&url, 2, 1);
+    plan.instrument.keep_arrivals = false;
+    plan.instrument.kernel_stamps = KernelStamps::All;
+    for line in lines(&plan).await.0 {
+        let observed = line.observation.unwrap();
+        assert!(observed.arrivals_us.is_empty());
+        assert_eq!(observed.chunk_intervals.unwrap().count, observed.output_events - 1);
+        assert_eq!(line.output_lags_us, None, "there is nothing that they belong to");
+    }
+}
+
+/// With the start on the machine's monotonic clock, every stamp can be held against the server's.
+#[tokio::test]
+async fn a_run_lies_on_the_clock_of_the_machine() {
+    let (server, url) = server(quick());
+    let plan = plan(&url, 6, 3);
+    let (schedule, access) = (schedule(&plan), Access::default());
+    let (mut origin_ns, mut lines) = (None, Vec::new());
+    let sink = |line| {
+        match line {
+            JournalLine::Header(header) => origin_ns = header.started_monotonic_ns,
+            JournalLine::Request(line) => lines.push(*line),
+            JournalLine::Trailer(_) => {}
+        }
+        Ok::<(), Infallible>(())
+    };
+    let request_of = |stage, index| request(stage, index, "");
+    run(setup(&plan, &schedule, &access, never_stopped()), request_of, sink).await.unwrap();
+    let account = server.shutdown();
+    assert_eq!(lines.len(), 6);
+    for line in lines {
+        let id = format!("measured-{}", line.index);
+        let served = account.iter().find(|request| request.id == id).unwrap();
+        let at_ns = |us: u64| origin_ns.unwrap() + us * 1_000;
+        let first_output_us = line.observation.unwrap().first_output_us.unwrap();
+        assert!(at_ns(line.started_us) <= served.received_ns);
+        // Stamps are rounded down.
+        let arrival_ns = at_ns(line.started_us + first_output_us + 2);
+        assert!(arrival_ns >= served.first_output_ns.unwrap());
+        assert!(at_ns(line.started_us + line.elapsed_us + 2) >= served.last_write_ns.unwrap());
     }
 }
 
