@@ -8,7 +8,9 @@ const HALF: u32 = 16;
 const BUCKETS: usize = 1 << HALF;
 /// With fewer values the tables cost more than a sort.
 const FEW_VALUES: usize = BUCKETS;
-/// Each wanted bucket has a table of half a mebibyte; for more of them sorting takes less.
+/// With more values a counter could overflow. Wider ones would take twice the cache.
+const MANY_VALUES: usize = u32::MAX as usize;
+/// Each wanted bucket has a table of a quarter of a mebibyte; for more of them sorting takes less.
 const MANY_BUCKETS: usize = 32;
 
 /// The quantiles of whole numbers in any order, one for each of `qs`: the same bits as
@@ -30,10 +32,11 @@ pub fn quantiles_of_u32(values: &[u32], qs: &[f64]) -> Vec<Option<f64>> {
     places.retain(|place| *place < values.len());
     places.sort_unstable();
     places.dedup();
-    let at_places = if values.len() < FEW_VALUES || places.len() > MANY_BUCKETS {
-        by_sorting(values, &places)
-    } else {
+    let countable = (FEW_VALUES..=MANY_VALUES).contains(&values.len());
+    let at_places = if countable && places.len() <= MANY_BUCKETS {
         by_counting(values, &places)
+    } else {
+        by_sorting(values, &places)
     };
     let at = |place: usize| places.binary_search(&place).ok().map(|index| at_places[index]);
     let quantile = |rank: Option<Rank>| {
@@ -51,9 +54,10 @@ fn by_sorting(values: &[u32], places: &[usize]) -> Vec<u32> {
     places.iter().map(|place| sorted[*place]).collect()
 }
 
-/// The values at these places of the sorted order; places rise and are below the number of values.
+/// The values at these places of the sorted order; places rise and are below the number of values,
+/// which is at most [`MANY_VALUES`].
 fn by_counting(values: &[u32], places: &[usize]) -> Vec<u32> {
-    let mut by_upper = vec![0_usize; BUCKETS];
+    let mut by_upper = vec![0_u32; BUCKETS];
     for value in values {
         by_upper[upper(*value)] += 1;
     }
@@ -62,8 +66,8 @@ fn by_counting(values: &[u32], places: &[usize]) -> Vec<u32> {
     let mut wanted: Vec<(usize, u8, usize)> = Vec::with_capacity(places.len());
     let (mut bucket, mut before, mut tables) = (0, 0, 0_u8);
     for place in places {
-        while before + by_upper[bucket] <= *place {
-            before += by_upper[bucket];
+        while before + by_upper[bucket] as usize <= *place {
+            before += by_upper[bucket] as usize;
             bucket += 1;
         }
         if table_of[bucket] == 0 {
@@ -72,7 +76,7 @@ fn by_counting(values: &[u32], places: &[usize]) -> Vec<u32> {
         }
         wanted.push((bucket, table_of[bucket], place - before));
     }
-    let mut by_lower = vec![0_usize; BUCKETS * (usize::from(tables) + 1)];
+    let mut by_lower = vec![0_u32; BUCKETS * (usize::from(tables) + 1)];
     for value in values {
         let table = usize::from(table_of[upper(*value)]);
         by_lower[table << HALF | lower(*value)] += 1;
@@ -80,8 +84,8 @@ fn by_counting(values: &[u32], places: &[usize]) -> Vec<u32> {
     let value = |(bucket, table, mut place): (usize, u8, usize)| {
         let table = &by_lower[usize::from(table) << HALF..][..BUCKETS];
         let found = table.iter().position(|count| {
-            let here = place < *count;
-            place = place.saturating_sub(*count);
+            let here = place < *count as usize;
+            place = place.saturating_sub(*count as usize);
             here
         });
         let lower = found.expect("a bucket holds as many values as were counted into it");
