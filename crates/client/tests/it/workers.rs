@@ -81,3 +81,15 @@ async fn too_many_failures_stop_every_worker() {
     assert_eq!(trailer.reason, EndReason::ErrorRate);
     assert!((20..40).contains(&lines.len()), "{} lines", lines.len());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_may_be_a_task_of_any_runtime() {
+    let (_server, url) = server(quick());
+    for workers in [1, 2] {
+        let mut plan = plan(&url, 40, 8);
+        plan.instrument.workers = workers;
+        let (lines, _) = tokio::spawn(async move { lines(&plan).await }).await.unwrap();
+        assert_eq!(lines.len(), 40);
+        assert!(lines.iter().all(|line| line.completion == Completion::Succeeded));
+    }
+}
