@@ -21,7 +21,7 @@ use crate::clock::monotonic_ns;
 
 /// The timer rings at multiples of this. Setting it costs as much as half a write, so what is due
 /// close together had better share a ring.
-const GRAIN_NS: u64 = 100_000;
+const GRAIN_NS: u64 = 200_000;
 
 /// The alarms of one server.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 //! - **Timing.** After the request was received, the k-th output event (from 0) is due at
 //!   `ttft + words · prefill_per_word + k · interval`, varied by a seeded [`Jitter`] that depends
 //!   on the request's `x-request-id` (without one: on its ordinal). A timer of the kernel rings when
-//!   an event is due, so on an idle machine it is written some tens of microseconds later; no
+//!   an event is due, so on an idle machine it is written a tenth of a millisecond later; no
 //!   lateness is carried on, and the account holds the true times.
 //! - **Writes.** Each event is a write of its own. With
 //!   [`events_per_write`](SimConfig::events_per_write), events that are due at the same time share
