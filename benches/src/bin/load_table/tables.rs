@@ -1,0 +1,122 @@
+//! The report: three Markdown tables, one of errors, one of costs, one of what was wanted.
+
+use std::fmt;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::figures::{Figure, short};
+use crate::stamps::{Errors, Spread};
+use crate::trial::Trial;
+use crate::wanted::{Goal, Runs, Verdict, error_figure, figure};
+
+/// What was measured, as lines of tables.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    costs: Vec<[String; 9]>,
+    errors: Vec<[String; 6]>,
+    verdicts: Vec<[String; 4]>,
+}
+
+impl Report {
+    /// Adds a row in which clients were measured side by side.
+    pub(crate) fn add(&mut self, work: &str, runs: &Runs, goals: &[Goal]) {
+        let matched = runs.matched.as_deref().unwrap_or_default();
+        let clients = [
+            ("bare", runs.bare.as_slice()),
+            ("bare, pausing", matched),
+            ("bare, stamps", &runs.stamped),
+            ("ours", &runs.ours),
+        ];
+        for (client, trials) in clients.into_iter().filter(|(_, trials)| !trials.is_empty()) {
+            self.add_client(work, client, trials);
+        }
+        for goal in goals {
+            self.judge(work, goal.judge(runs));
+        }
+    }
+
+    /// Adds what became of one goal.
+    pub(crate) fn judge(&mut self, work: &str, verdict: Verdict) {
+        let met = match verdict.met {
+            None => "not measured",
+            Some(false) => "missed",
+            Some(true) => "met",
+        };
+        self.verdicts.push([work.to_owned(), verdict.wanted, verdict.found, met.to_owned()]);
+    }
+
+    fn add_client(&mut self, work: &str, client: &str, trials: &[Trial]) {
+        let shown = |value: fn(&Trial) -> f64| text(figure(trials, value));
+        self.costs.push([
+            work.to_owned(),
+            client.to_owned(),
+            shown(Trial::cpu_us_per_event),
+            shown(Trial::events_per_read),
+            shown(Trial::events_per_s),
+            text(figure(trials, |trial| 100.0 * trial.client_busy_ratio())),
+            text(figure(trials, |trial| 100.0 * trial.server_busy_ratio())),
+            text(figure(trials, |trial| 100.0 * trial.others_ratio)),
+            shown(Trial::peak_mb),
+        ]);
+        let error = |part: fn(&Errors) -> Spread| {
+            let p50 = error_figure(trials, |errors| part(errors).p50)?;
+            let p99 = error_figure(trials, |errors| part(errors).p99)?;
+            Some(format!("{} / {p99}", short(p50.median())))
+        };
+        let errors = [
+            error(|errors| errors.ttft),
+            error(|errors| errors.send),
+            error(|errors| errors.arrival),
+            error(|errors| errors.interval),
+        ];
+        if let [Some(ttft), Some(send), Some(arrival), Some(interval)] = errors {
+            let (work, client) = (work.to_owned(), client.to_owned());
+            self.errors.push([work, client, ttft, send, arrival, interval]);
+        }
+    }
+}
+
+fn text(figure: Option<Figure>) -> String {
+    figure.map_or_else(String::new, |figure| figure.to_string())
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors = ["work", "client", "TTFT", "send", "arrival", "interval"];
+        let costs = [
+            "work",
+            "client",
+            "µs an event",
+            "events a read",
+            "events/s",
+            "client's core %",
+            "server's core %",
+            "others %",
+            "peak MB",
+        ];
+        let verdicts = ["work", "wanted", "found", ""];
+        for table in [
+            table(errors, &self.errors),
+            table(costs, &self.costs),
+            table(verdicts, &self.verdicts),
+        ] {
+            f.write_str(&table)?;
+        }
+        Ok(())
+    }
+}
+
+fn table<const N: usize>(header: [&str; N], lines: &[[String; N]]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header(header);
+    for line in lines {
+        table.add_row(line);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n\n")
+}
