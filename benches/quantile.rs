@@ -7,10 +7,12 @@ use std::time::Duration;
 use criterion::{
     BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
 };
-use streamgauge_metrics::{median, quantile, sorted_quantile};
+use streamgauge_metrics::{median, quantile, quantiles_of_u32, sorted_quantile};
 
 const COUNTS: [usize; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 const FIVE: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+/// What is reported of gaps: 1 is the maximum.
+const REPORTED: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 1.0];
 
 /// Latencies in milliseconds, long-tailed and stored to the microsecond, as records hold them.
 fn latencies(count: usize) -> Vec<f64> {
@@ -62,6 +64,28 @@ fn quantiles(criterion: &mut Criterion) {
     }
 }
 
+/// Whole microseconds, as gaps are kept.
+fn whole(criterion: &mut Criterion) {
+    for count in [1_000_000, 10_000_000] {
+        let values: Vec<u32> = latencies(count).iter().map(|ms| (ms * 1000.0) as u32).collect();
+        let mut group = criterion.benchmark_group("quantile_u32");
+        group
+            .sampling_mode(SamplingMode::Flat)
+            .throughput(Throughput::Bytes(size_of_val(values.as_slice()) as u64));
+        group.bench_function(BenchmarkId::new("one_selection", count), |bencher| {
+            bencher.iter(|| {
+                let mut copy = black_box(&values).clone();
+                let middle = copy.len() / 2;
+                *copy.select_nth_unstable(middle).1
+            });
+        });
+        group.bench_function(BenchmarkId::new("four_quantiles_and_maximum", count), |bencher| {
+            bencher.iter(|| quantiles_of_u32(black_box(&values), &REPORTED));
+        });
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
@@ -69,6 +93,6 @@ criterion_group! {
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_secs(1))
         .without_plots();
-    targets = quantiles
+    targets = quantiles, whole
 }
 criterion_main!(benches);
