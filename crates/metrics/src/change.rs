@@ -4,7 +4,9 @@
 //! Figures are compared by the logarithms of their ratios: a figure that doubles and one that halves
 //! are as far from equal, and noise is about as large in percent at every level.
 
-use streamgauge_schema::{ComparisonMethod, Direction, Equivalence, GateVerdict};
+use streamgauge_schema::{
+    ComparedFigure, ComparisonMethod, Direction, Equivalence, GateVerdict, MetricComparisonV2,
+};
 
 use crate::difference::Difference;
 
@@ -45,6 +47,16 @@ impl Change {
         };
         let mean = |side: &[f64]| (side.iter().sum::<f64>() / side.len() as f64).exp();
         Some(Self { difference: difference?, means: [mean(&old), mean(&new)] })
+    }
+
+    /// The change that a comparison recorded, again from its figures. `None` as in [`Self::between`],
+    /// and where a run has no figure.
+    #[must_use]
+    pub fn recorded(method: ComparisonMethod, metric: &MetricComparisonV2) -> Option<Self> {
+        let known = |side: &[ComparedFigure]| side.iter().map(|figure| figure.value).collect();
+        let known: [Option<Vec<f64>>; 2] = [known(&metric.baseline), known(&metric.candidate)];
+        let [Some(old), Some(new)] = known else { return None };
+        Self::between(method, &old, &new)
     }
 
     /// Geometric means of the baseline's and of the candidate's figures.
@@ -149,7 +161,8 @@ impl Limit {
     }
 }
 
-fn logarithms(figures: &[f64]) -> Option<Vec<f64>> {
+/// `None` when a figure is not a positive number, or there is none.
+pub(crate) fn logarithms(figures: &[f64]) -> Option<Vec<f64>> {
     let positive = |figure: &f64| (*figure > 0.0 && figure.is_finite()).then(|| figure.ln());
     let logarithms: Option<Vec<f64>> = figures.iter().map(positive).collect();
     logarithms.filter(|logarithms| !logarithms.is_empty())

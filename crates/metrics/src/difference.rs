@@ -94,7 +94,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// With one degree of freedom less than there are values.
-fn variance(values: &[f64]) -> f64 {
+pub(crate) fn variance(values: &[f64]) -> f64 {
     let Some(mean) = mean(values) else { return 0.0 };
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
 }

@@ -7,8 +7,8 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use crate::change::{Change, Limit, published};
-use crate::difference::FEWEST;
+use crate::change::{Change, Limit, logarithms, published};
+use crate::difference::{FEWEST, variance};
 use crate::student::{noncentral_beyond, t_beyond};
 
 /// More blocks than anybody takes.
@@ -37,6 +37,24 @@ impl BlockNoise {
     pub fn of(change: &Change) -> Option<Self> {
         let (deviation, degrees) = (change.log_noise()?, change.degrees_of_freedom()?);
         Some(Self { deviation, degrees })
+    }
+
+    /// The noise that blocks of such runs would show, from the figures of earlier runs of one build:
+    /// a block has the noise of two. What drifted over those runs counts as noise, of which blocks
+    /// would be free, so that this errs to the safe side. `None` with fewer than three runs, or where
+    /// a figure is not a positive number.
+    ///
+    /// ```
+    /// use streamgauge_metrics::BlockNoise;
+    /// let noise = BlockNoise::of_runs(&[100.0, 103.0, 98.0, 101.0, 99.0]).unwrap();
+    /// assert!((noise.percent() - 2.74).abs() < 0.01);
+    /// assert_eq!(BlockNoise::of_runs(&[100.0, 103.0]), None);
+    /// ```
+    #[must_use]
+    pub fn of_runs(figures: &[f64]) -> Option<Self> {
+        let logarithms = logarithms(figures).filter(|runs| runs.len() >= FEWEST)?;
+        let deviation = (2.0 * variance(&logarithms)).sqrt();
+        Some(Self { deviation, degrees: (logarithms.len() - 1) as f64 })
     }
 
     /// The most that the noise is with a chance of `level`: so many blocks say no more. `None` when
@@ -182,6 +200,19 @@ mod tests {
             assert_eq!(typical.detectable_percent(8, Sureness { alpha, power }), None);
         }
         assert_eq!(typical.detectable_percent(2, USUAL), None);
+    }
+
+    /// A block of two runs has the noise of both.
+    #[test]
+    fn noise_of_earlier_runs() {
+        let runs = [100.0, 104.0, 97.0, 101.0];
+        let noise = BlockNoise::of_runs(&runs).unwrap();
+        assert_eq!(noise.degrees, 3.0);
+        let rescaled = BlockNoise::of_runs(&runs.map(|figure| figure / 1_000.0)).unwrap();
+        assert!((noise.deviation - rescaled.deviation).abs() < 1e-12);
+        for runs in [&[1.0, 2.0][..], &[1.0, 0.0, 2.0], &[]] {
+            assert_eq!(BlockNoise::of_runs(runs), None);
+        }
     }
 
     /// Of 4 degrees of freedom, 5 % of the chi-squared distribution lie below 0.710723.

@@ -31,7 +31,7 @@ pub(super) enum Standing {
 pub(super) fn measure(cell: &mut CellComparisonV2, terms: Terms<'_>) -> Vec<Standing> {
     let CellComparisonV2 { baseline_runs, candidate_runs, speed_void, metrics, .. } = cell;
     let measured = metrics.0.iter_mut().map(|(id, metric)| {
-        let change = change(metric, terms.method);
+        let change = Change::recorded(terms.method, metric);
         fill_in(metric, change.as_ref(), terms);
         let Some(gate) = terms.gates.iter().find(|gate| gate.metric == *id) else {
             return Standing::NotEvaluated("no gate names this metric".to_owned());
@@ -131,13 +131,6 @@ fn undecided(pass: (f64, f64), limit: Limit, change: &Change, alpha: f64) -> Str
         ),
         _ => format!("unstable, noise {noise} a block: {held}"),
     }
-}
-
-fn change(metric: &MetricComparisonV2, method: ComparisonMethod) -> Option<Change> {
-    let known = |side: &[ComparedFigure]| side.iter().map(|figure| figure.value).collect();
-    let known: [Option<Vec<f64>>; 2] = [known(&metric.baseline), known(&metric.candidate)];
-    let [Some(old), Some(new)] = known else { return None };
-    Change::between(method, &old, &new)
 }
 
 fn fill_in(metric: &mut MetricComparisonV2, change: Option<&Change>, terms: Terms<'_>) {
