@@ -159,9 +159,8 @@ mod tests {
         BlockNoise { deviation, degrees: 4.0 }
     }
 
-    /// The differences that a paired t test of n pairs finds with power 0.8, in standard
-    /// deviations, as tables of power for the t test print them (Cohen, Statistical Power Analysis,
-    /// 2nd edition: n = 34 for d = 0.5 and n = 15 for 0.8 in one sample).
+    /// The pairs by which a paired t test finds a difference with power 0.8, in standard deviations, as
+    /// R's `power.t.test(type = "paired")` gives them: 33.4 and 14.3, rounded up.
     #[test]
     fn sample_sizes_of_a_named_source() {
         for (standardised, blocks) in [(0.5_f64, 34), (0.8, 15)] {
