@@ -106,7 +106,8 @@ where
             clock: self.clock,
             due: ticket.due.map(|due| origin + due),
             queued: ticket.queued,
-            not_after,
+            // A due time lies before the end by itself.
+            not_after: not_after.filter(|_| ticket.due.is_none()),
         });
     }
 

@@ -82,7 +82,7 @@ impl Dispatch {
 
     /// What is to be done at `now` with so many requests given out that have not ended.
     pub(crate) fn next(&mut self, now: Duration, under_way: u64) -> Next {
-        if self.given == self.requests || self.end.is_some_and(|end| now >= end) {
+        if self.given == self.requests || self.time_is_up(now) {
             return Next::Over;
         }
         let next = match &mut self.pace {
@@ -100,10 +100,22 @@ impl Dispatch {
         };
         match next {
             Next::Begin(_) => self.given += 1,
-            Next::Wait(until) => return Next::Wait(earlier(until, self.end)),
+            Next::Wait(until) => {
+                let end = self.end.filter(|end| now < *end);
+                return Next::Wait(earlier(until, end));
+            }
             Next::Over => {}
         }
         next
+    }
+}
+
+impl Dispatch {
+    /// Whether no request may begin any more. One that was due before the end and had to wait for
+    /// nobody is sent, however late this program comes to it.
+    fn time_is_up(&self, now: Duration) -> bool {
+        let waits_for_nobody = matches!(self.pace, Pace::Times { max_concurrency: None, .. });
+        !waits_for_nobody && self.end.is_some_and(|end| now >= end)
     }
 }
 
@@ -239,6 +251,15 @@ mod tests {
         ] {
             assert_eq!(dispatch.next(now, under_way), expected);
         }
+    }
+
+    #[test]
+    fn what_was_due_in_time_is_given_out_however_late() {
+        let mut dispatch = measured(&load(rate(10.0, 3, None), 3, Some(300)));
+        assert_eq!(dispatch.next(ms(400), 0), begin(0, Some(ms(0)), None));
+        assert_eq!(dispatch.next(ms(400), 1), begin(1, Some(ms(100)), None));
+        assert_eq!(dispatch.next(ms(400), 2), begin(2, Some(ms(200)), None));
+        assert_eq!(dispatch.next(ms(400), 3), Next::Over);
     }
 
     #[test]
