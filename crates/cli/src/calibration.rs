@@ -152,6 +152,8 @@ impl Simulator {
         let program = std::env::current_exe().context("where this program is")?;
         let mut process = Command::new(program)
             .args(["sim", "--listen", "127.0.0.1:0", "--event-times", "--kernel-stamps"])
+            .arg("--end-with-stdin")
+            .stdin(Stdio::piped())
             .args(["--ttft-ms", &pace.ttft_ms.to_string()])
             .args(["--interval-ms", &pace.interval_ms.to_string()])
             .stdout(Stdio::piped())

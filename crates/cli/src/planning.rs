@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{Access, RunSetup};
+use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, Request, RequestSettings,
     Stage, Target,
@@ -174,6 +175,7 @@ impl<'a> Planner<'a> {
             token_accounting: declared.token_accounting,
             conditions: declared.conditions,
         };
+        check_plan(&plan).map_err(naming_its_flags)?;
         Ok(Cell { plan, requests, schedule, capture: args.output.capture })
     }
 
@@ -229,6 +231,17 @@ impl Cell {
     ) -> RunSetup<'a> {
         RunSetup { plan: &self.plan, schedule: &self.schedule, access, captures, stop }
     }
+}
+
+/// The error with the flags that asked for the contradiction.
+fn naming_its_flags(error: RecordError) -> anyhow::Error {
+    let text = error.to_string();
+    let flags = match &text {
+        text if text.contains("time_basis") => "--time-basis, --kernel-stamps and --intervals",
+        text if text.contains("goal") => "--goodput",
+        _ => return error.into(),
+    };
+    anyhow::Error::new(error).context(flags)
 }
 
 /// Says when prompts could not be made as short as a trace wants them.

@@ -26,6 +26,13 @@ pub(crate) fn stop_on_signal(remark: &'static str) -> anyhow::Result<watch::Rece
     Ok(stopped)
 }
 
+/// Returns when the signal was given; never, if nobody can give it any more.
+pub(crate) async fn stopped(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
 async fn next([interrupt, terminate]: &mut [Signal; 2]) {
     tokio::select! {
         _ = interrupt.recv() => {}

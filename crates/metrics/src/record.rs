@@ -31,6 +31,7 @@ pub use collect::{CollectedRun, RunCollector};
 pub(crate) use conditions::{
     EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL,
 };
+pub use journal::check_plan;
 
 /// Most cases that a record holds itself; those of longer runs stand in a file beside it.
 pub const MAX_CASES_IN_RECORD: u64 = 10_000;

@@ -213,7 +213,7 @@ pub(crate) struct GoalArgs {
     pub(crate) goodput: Vec<Goal>,
     /// Look for the highest concurrency or rate at which the goals hold; each probe is a run
     #[arg(long, value_enum, value_name = "WHAT", requires = "goodput")]
-    #[arg(conflicts_with_all = ["concurrency", "request_rate", "trace", "cell"])]
+    #[arg(conflicts_with_all = ["concurrency", "request_rate", "trace", "cell", "max_concurrency"])]
     pub(crate) search: Option<SearchFor>,
     /// Share of requests that must be good for the goals to hold
     #[arg(long, value_name = "RATIO", default_value_t = 0.95, allow_negative_numbers = true)]
@@ -257,7 +257,7 @@ pub(crate) struct LimitArgs {
     /// Share of requests that may fail before the figures stop being eligible
     #[arg(long, value_name = "RATIO", default_value_t = 0.0, allow_negative_numbers = true)]
     pub(crate) max_failure_ratio: f64,
-    /// Stop a cell when more than this share of its ended requests has failed
+    /// Stop a cell when more than this share of its ended requests has failed, once 20 have ended
     #[arg(long, value_name = "RATIO", allow_negative_numbers = true)]
     pub(crate) max_error_rate: Option<f64>,
     /// Do not send a request again when a reused connection turns out closed

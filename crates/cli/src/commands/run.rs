@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, bail};
 use streamgauge_client::Endpoint;
-use streamgauge_schema::{Dialect, Load, LoadShape, Stage, digest_bytes};
+use streamgauge_schema::{Dialect, LengthBasis, Load, LoadShape, Stage, digest_bytes};
 use streamgauge_sim::{SimConfig, spawn_thread};
 use tokio::sync::watch;
 
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::measure::{Measured, measure};
 use crate::planning::{Asked, Cell, Planner, meet};
 use crate::show;
-use crate::signals::{SAVING, stop_on_signal};
+use crate::signals::{SAVING, stop_on_signal, stopped};
 
 /// Most streams at which `--calibrate` looks.
 const MOST_CALIBRATED: u64 = 4096;
@@ -33,6 +33,9 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         );
     }
     let asked = Asked::read(args)?;
+    if let Some(what) = args.goals.search {
+        search::begin(args, what)?;
+    }
     let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let simulated =
         args.server.simulate.then(|| spawn_thread(SimConfig::default(), any_port)).transpose()?;
@@ -41,12 +44,20 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         (None, Some(url)) => url.clone(),
         (None, None) => bail!("no server: give --base-url or --simulate"),
     };
-    let server = meet(&args.server, &args.limits, &base_url).await?;
-    let planner = Planner::new(args, &asked, &server).await?;
-    if args.output.dry_run {
-        return dry_run(&server.endpoint, &planner.cells()?);
-    }
     let stop = stop_on_signal(SAVING)?;
+    let interrupted = stopped(stop.clone());
+    tokio::pin!(interrupted);
+    let server = tokio::select! {
+        () = &mut interrupted => return Ok(Exit::Interrupted),
+        server = meet(&args.server, &args.limits, &base_url) => server?,
+    };
+    let planner = tokio::select! {
+        () = &mut interrupted => return Ok(Exit::Interrupted),
+        planner = Planner::new(args, &asked, &server) => planner?,
+    };
+    if args.output.dry_run {
+        return dry_run(args, &server.endpoint, &planner.cells()?);
+    }
     if let Some(what) = args.goals.search {
         return search::search(args, what, &planner, &server, &stop).await;
     }
@@ -125,7 +136,7 @@ fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
     String::from_utf8(bytes).context("canonical bytes are ASCII")
 }
 
-fn dry_run(endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
+fn dry_run(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
     for cell in cells {
         let plan = String::from_utf8(digest_bytes(&cell.plan)?).context("the plan is ASCII")?;
         let first = cell.request(Stage::Measured, 0);
@@ -135,6 +146,10 @@ fn dry_run(endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
             String::from_utf8_lossy(&first.body)
         ));
         console::result(&plan)?;
+    }
+    let assumed = |cell: &Cell| cell.plan.workload.length_basis == Some(LengthBasis::Assumed {});
+    if !args.prompts.no_length_probes && cells.iter().any(assumed) {
+        console::remark("note: the run asks the server first how long prompts are");
     }
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use streamgauge_sim::{FaultKind, FaultRule, Jitter, Sim, SimConfig};
 
 use crate::console;
 use crate::exit::Exit;
-use crate::signals::stop_on_signal;
+use crate::signals::{stop_on_signal, stopped};
 
 /// Arguments of `sim`.
 #[derive(Debug, Args)]
@@ -63,6 +63,9 @@ pub(crate) struct SimArgs {
     /// Requests that the account remembers; the oldest are forgotten
     #[arg(long, value_name = "COUNT", default_value_t = 65_536)]
     account_limit: usize,
+    /// End when standard input is closed, as it is when the program that started this one ends
+    #[arg(long)]
+    end_with_stdin: bool,
     /// Close the connection after each stream although it was promised to stay
     #[arg(long)]
     close_after_stream: bool,
@@ -73,7 +76,7 @@ pub(crate) struct SimArgs {
 
 /// Serves until it is stopped.
 pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
-    let mut stop = stop_on_signal("stopping")?;
+    let stop = stop_on_signal("stopping")?;
     let config = SimConfig {
         account_limit: args.account_limit,
         answer_tokens: args.answer_tokens,
@@ -98,10 +101,23 @@ pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
     };
     let server = Sim::start(config, args.listen).await?;
     console::result(&format!("http://{}", server.addr()))?;
-    // The sender lives as long as the process.
-    let _ = stop.wait_for(|stop| *stop).await;
+    tokio::select! {
+        () = stopped(stop) => {}
+        () = stdin_closed(), if args.end_with_stdin => {}
+    }
     server.shutdown().await;
     Ok(Exit::Done)
+}
+
+/// Returns when nobody can write to standard input any more.
+async fn stdin_closed() {
+    let (closed, end) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        // What comes does not matter, and neither does why no more comes.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = closed.send(());
+    });
+    let _ = end.await;
 }
 
 fn millis(flag: &str, value: f64) -> anyhow::Result<Duration> {

@@ -89,6 +89,12 @@ async fn counted(
     };
     let setup = cell.setup(&planner.server.access, None, never);
     run(setup, |stage: Stage, index| cell.request(stage, index), sink).await?;
+    if let Some(failure) = lines.iter().find_map(|line: &RequestLine| line.failure.as_ref()) {
+        console::remark(&format!(
+            "note: a request that was to count a prompt failed: {}: {}",
+            failure.class, failure.message
+        ));
+    }
     let tokens_of = |line: &RequestLine| line.observation.as_ref()?.usage?.prompt_tokens;
     let counts = lines.iter().filter_map(tokens_of);
     let words = prompts.words();

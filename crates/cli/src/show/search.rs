@@ -12,13 +12,20 @@ pub(crate) fn search(report: &Report, format: Format) -> String {
     let rows = probes.into_iter().map(|probe| {
         [
             load_figure(probe.load),
-            format!("{:.2} %", probe.attained_ratio * 100.0),
-            if probe.held { "held" } else { "FAILED" }.to_owned(),
+            probe
+                .attained_ratio
+                .map_or_else(|| "–".to_owned(), |ratio| format!("{:.2} %", ratio * 100.0)),
+            match (probe.held, probe.reason) {
+                (true, _) => "held".to_owned(),
+                (false, None) => "FAILED".to_owned(),
+                (false, Some(reason)) => format!("FAILED: {reason}"),
+            },
         ]
     });
     let rows = table(format, [report.load, "good", "goals"], rows);
     let load = report.load;
     let mut answer = match (report.highest_held, report.lowest_failed) {
+        _ if !report.complete => "The search did not come to its end.".to_owned(),
         (Some(held), Some(failed)) => format!(
             "The goals held up to {} {load}, and failed at {}.",
             load_figure(held),

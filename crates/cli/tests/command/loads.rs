@@ -185,6 +185,33 @@ fn a_search_finds_the_highest_load_and_keeps_its_probes() {
 }
 
 #[test]
+fn a_search_ends_where_nothing_succeeds_and_holds_nothing() {
+    let faults =
+        vec![FaultRule { every: 1, kind: FaultKind::Status { code: 401, retry_after_s: None } }];
+    let (_server, url) = server(SimConfig { faults, ..quick() });
+    let folder = tempfile::tempdir().unwrap();
+    let more = ["--search", "rate", "--goodput", "e2e:1000", "--requests", "5"];
+    let finished = load(&url, folder.path(), &more);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
+    let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.into_iter().find(|path| path.is_file()).unwrap();
+    let report: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    assert_eq!((&report["complete"], &report["highest_held"]), (&false.into(), &Value::Null));
+    assert_eq!(report["probes"][0]["reason"], "nothing succeeded");
+}
+
+#[test]
+fn a_probe_that_was_not_offered_holds_nothing() {
+    let slow = SimConfig { ttft: Duration::from_millis(300), ..quick() };
+    let (_server, url) = server(slow);
+    let folder = tempfile::tempdir().unwrap();
+    let more = ["--search", "concurrency", "--search-to", "2", "--goodput", "e2e:60000"];
+    let cut = ["--duration", "0.1", "--grace", "0.01"];
+    let finished = load(&url, folder.path(), &[&more[..], &cut].concat());
+    assert_ne!(finished.code, Some(0), "{}", finished.stdout);
+}
+
+#[test]
 fn a_server_that_is_not_there_is_waited_for() {
     let more = ["--wait-ready", "0.2", "--requests", "1"];
     let folder = tempfile::tempdir().unwrap();

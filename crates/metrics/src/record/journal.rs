@@ -7,8 +7,12 @@ use streamgauge_schema::{
 use crate::error::RecordError;
 use crate::sent::Sent;
 
-/// Holds a plan to itself. First, as all else takes time by the number of requests.
-pub(super) fn check_plan(plan: &Plan) -> Result<(), RecordError> {
+/// Holds a plan to itself. No record can be made of a run whose plan does not pass, so it is worth
+/// asking before the first request.
+///
+/// # Errors
+/// When the plan contradicts itself or holds too many requests.
+pub fn check_plan(plan: &Plan) -> Result<(), RecordError> {
     for stage in Stage::ALL.iter().copied() {
         let requests = declared(plan, stage);
         if requests > Load::MAX_REQUESTS {

@@ -31,6 +31,8 @@ pub(crate) struct Report {
     goals: Vec<Goal>,
     /// Share of requests that had to be good.
     pub(crate) attainment: f64,
+    /// Whether it went on until nothing was left to find out.
+    pub(crate) complete: bool,
     /// The highest load that held below every one that failed.
     pub(crate) highest_held: Option<f64>,
     /// The lowest that failed.
@@ -45,10 +47,23 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 pub(crate) struct Probe {
     pub(crate) load: f64,
-    /// Share of its requests that were good.
-    pub(crate) attained_ratio: f64,
+    /// Share of its requests that were good; `None` where none counts.
+    pub(crate) attained_ratio: Option<f64>,
     pub(crate) held: bool,
+    /// Why it did not hold, where not the goals alone decided.
+    pub(crate) reason: Option<&'static str>,
     run_id: Identifier,
+}
+
+/// The search that the arguments ask for, before its first probe.
+pub(super) fn begin(args: &RunArgs, what: SearchFor) -> anyhow::Result<Search> {
+    let goals = &args.goals;
+    let (start, most, step_ratio) = (goals.search_from, goals.search_to, goals.search_step);
+    let spec = match what {
+        SearchFor::Concurrency => SearchSpec::Clients { start: whole(start)?, most: whole(most)? },
+        SearchFor::Rate => SearchSpec::Rates { start_per_s: start, most_per_s: most, step_ratio },
+    };
+    Search::new(spec, goals.attainment).context("--search")
 }
 
 /// Probes until nothing is left to find out, or the run is stopped.
@@ -59,35 +74,29 @@ pub(super) async fn search(
     server: &Server,
     stop: &watch::Receiver<bool>,
 ) -> anyhow::Result<Exit> {
+    let mut search = begin(args, what)?;
     let goals = &args.goals;
-    let (start, most, step_ratio) = (goals.search_from, goals.search_to, goals.search_step);
-    let spec = match what {
-        SearchFor::Concurrency => SearchSpec::Clients { start: whole(start)?, most: whole(most)? },
-        SearchFor::Rate => SearchSpec::Rates { start_per_s: start, most_per_s: most, step_ratio },
-    };
-    let mut search = Search::new(spec, goals.attainment).context("--search")?;
-    let mut run_ids = Vec::new();
+    let mut probes: Vec<Probe> = Vec::new();
     let mut name = None;
-    while let Some(load) = search.next_load() {
-        let cell = planner.cell(run_ids.len() as u64, probe_load(args, what, planner, load)?)?;
+    let mut ended = None;
+    while let (Some(load), None) = (search.next_load(), ended) {
+        let cell = planner.cell(probes.len() as u64, probe_load(args, what, planner, load)?)?;
         name.get_or_insert_with(|| cell.plan.name.clone());
         let measured = measure(&cell, &server.access, &args.output.out, stop.clone()).await?;
         if *stop.borrow() {
-            return Ok(Exit::Interrupted);
+            ended = Some(Exit::Interrupted);
+            break;
         }
-        let attained_ratio = attained(&measured);
-        search.record(load, attained_ratio);
-        run_ids.push(measured.record.run_id.clone());
-        if let Some(probe) = search.probes().last() {
-            let verdict = if probe.held { "held" } else { "failed" };
-            console::remark(&format!(
-                "{} at {load}: {:.1} % of requests were good, {verdict}",
-                word(what),
-                attained_ratio * 100.0
-            ));
+        let probe = probe(load, goals.attainment, &measured);
+        search.record(load, if probe.held { probe.attained_ratio.unwrap_or(0.0) } else { 0.0 });
+        console::remark(&format!("{} at {load}: {}", word(what), told(&probe)));
+        probes.push(probe);
+        if measured.record.load.succeeded == 0 {
+            console::remark("the search ends here: nothing succeeded");
+            ended = Some(Exit::Unreachable);
         }
     }
-    let report = report(args, what, &search, run_ids);
+    let report = report(args, what, &search, ended.is_none(), probes);
     let name = name.as_ref().map_or("nothing", Identifier::as_str);
     let started_at = RunClock::start().started_at();
     let path = args.output.out.join(format!("{name}-search-{}.json", started_at.compact()));
@@ -97,25 +106,64 @@ pub(super) async fn search(
         Format::Json => String::from_utf8(bytes).context("canonical bytes are ASCII")?,
         format => format!("{}\n\n{}", show::search(&report, format), path.display()),
     })?;
-    Ok(if report.highest_held.is_some() { Exit::Done } else { Exit::Inconclusive })
+    Ok(match (ended, report.highest_held) {
+        (Some(exit), _) => exit,
+        (None, Some(_)) => Exit::Done,
+        (None, None) => Exit::Inconclusive,
+    })
 }
 
-fn report(args: &RunArgs, what: SearchFor, search: &Search, run_ids: Vec<Identifier>) -> Report {
+/// What a run says of its load. One that was not offered, or whose figures pass no gate, shows
+/// nothing that could hold.
+fn probe(load: f64, attainment: f64, measured: &Measured) -> Probe {
+    let record = &measured.record;
+    let metric = record.metrics.iter().find(|metric| metric.id.as_str() == "goodput_ratio");
+    let attained_ratio = metric.and_then(|metric| metric.value);
+    let reason = if record.load.succeeded == 0 {
+        Some("nothing succeeded")
+    } else if record.load.stages.iter().any(|stage| !stage.valid) {
+        Some("requests were never sent, so that the load was not offered")
+    } else if record.load.cancelled > 0 {
+        Some("requests were cut off after the grace")
+    } else if attained_ratio.is_none() {
+        Some("no request counts")
+    } else {
+        None
+    };
+    let attained = attained_ratio.is_some_and(|ratio| ratio >= attainment);
+    let run_id = record.run_id.clone();
+    Probe { load, attained_ratio, held: attained && reason.is_none(), reason, run_id }
+}
+
+fn told(probe: &Probe) -> String {
+    let good = probe.attained_ratio.map_or_else(
+        || "no request counts".to_owned(),
+        |ratio| format!("{:.1} % of requests were good", ratio * 100.0),
+    );
+    match (probe.held, probe.reason) {
+        (true, _) => format!("{good}, held"),
+        (false, None) => format!("{good}, failed"),
+        (false, Some(reason)) => format!("failed: {reason}"),
+    }
+}
+
+fn report(
+    args: &RunArgs,
+    what: SearchFor,
+    search: &Search,
+    complete: bool,
+    probes: Vec<Probe>,
+) -> Report {
     let found = search.found();
-    let probes = search.probes().iter().zip(run_ids).map(|(probe, run_id)| Probe {
-        load: probe.load,
-        attained_ratio: probe.attained_ratio,
-        held: probe.held,
-        run_id,
-    });
     Report {
         load: word(what),
         goals: args.goals.goodput.clone(),
         attainment: args.goals.attainment,
+        complete,
         highest_held: found.highest_held,
         lowest_failed: found.lowest_failed,
         held_above_a_failure: found.held_above_a_failure,
-        probes: probes.collect(),
+        probes,
     }
 }
 
@@ -149,13 +197,6 @@ fn probe_load(
         SearchFor::Rate => open_loop(&args.load, Rates::constant(load)),
     };
     Ok(spec.resolve(LoadEnd { requests, duration_ms }, args.load.warmup)?)
-}
-
-/// The share of good requests; 0 where nothing that counts was sent.
-fn attained(measured: &Measured) -> f64 {
-    let metrics = &measured.record.metrics;
-    let metric = metrics.iter().find(|metric| metric.id.as_str() == "goodput_ratio");
-    metric.and_then(|metric| metric.value).unwrap_or(0.0)
 }
 
 fn whole(clients: f64) -> anyhow::Result<u64> {
