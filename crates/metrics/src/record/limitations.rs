@@ -44,6 +44,7 @@ pub(super) fn of(
         responses::model_differs(found),
         responses::usage_missing(found),
         responses::zero_tokens(found),
+        responses::above_cap(plan, found),
         responses::usage_disagrees(found),
         responses::falling_counters(found),
         responses::not_streamed(found),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use streamgauge_schema::{AnomalyKind, Observation, Plan, RequestLine};
+use streamgauge_schema::{AnomalyKind, Observation, Plan, PromptSource, RequestLine};
 
 use crate::sent::{OutputTokens, has_output};
 
@@ -34,6 +34,8 @@ pub(super) struct Responses {
     pub(super) uncounted: u64,
     /// With output that usage counts as 0 tokens.
     pub(super) zero_tokens: u64,
+    /// Whose usage counts more completion tokens than the request allowed.
+    pub(super) above_cap: u64,
     /// With output, without exactly the expected model's name.
     pub(super) model_differs: u64,
     pub(super) whole_bodies: u64,
@@ -71,6 +73,12 @@ impl Responses {
     fn add_answer(&mut self, plan: &Plan, seen: &Observation) {
         let completion_tokens = seen.usage.and_then(|usage| usage.completion_tokens);
         self.zero_tokens += u64::from(has_output(seen) && completion_tokens == Some(0));
+        // A line of a dataset can have a cap of its own.
+        let cap = match plan.workload.source {
+            PromptSource::Synthetic { .. } => Some(plan.request.max_tokens),
+            PromptSource::Dataset { .. } => None,
+        };
+        self.above_cap += u64::from(cap.is_some_and(|cap| completion_tokens > Some(cap)));
         let models = seen.returned_models.iter().map(String::as_str);
         let is_expected = models.eq([plan.target.expect_model.as_str()]);
         self.model_differs += u64::from(has_output(seen) && !is_expected);

@@ -39,6 +39,16 @@ pub(super) fn zero_tokens(found: &Responses) -> Option<String> {
     })
 }
 
+pub(super) fn above_cap(plan: &Plan, found: &Responses) -> Option<String> {
+    let (responses, cap) = (found.above_cap, plan.request.max_tokens);
+    (responses > 0).then(|| {
+        format!(
+            "Responses whose usage counts more completion tokens than the {cap} that were asked \
+             for: {responses}; the counts are taken as they are."
+        )
+    })
+}
+
 pub(super) fn usage_disagrees(found: &Responses) -> Option<String> {
     let Found { responses, count } = found.usage_disagrees;
     (count > 0).then(|| {

@@ -8,7 +8,7 @@ type Change = fn(&mut Run);
 #[test]
 fn limitations_are_computed() {
     let plain = Run::of_three().record();
-    let changes: [(&str, Change); 20] = [
+    let changes: [(&str, Change); 21] = [
         ("A simulated server answered", |run| run.plan.evidence_mode = EvidenceMode::Simulated),
         ("Saved streams were read again", |run| run.plan.evidence_mode = EvidenceMode::Replayed),
         ("share their prompt with another: 2 of 3", |run| run.plan.workload.repeated_prompts = 2),
@@ -32,6 +32,10 @@ fn limitations_are_computed() {
         }),
         ("whose usage says 0 tokens: 2; they count as without usage.", |run| {
             run.lines[..2].iter_mut().for_each(zero_tokens);
+        }),
+        ("than the 128 that were asked for: 1;", |run| {
+            let seen = run.lines[0].observation.as_mut().unwrap();
+            seen.usage.as_mut().unwrap().completion_tokens = Some(1 << 53);
         }),
         ("an earlier final report: 3 (responses with any: 1);", |run| {
             anomaly(run, AnomalyKind::UsageDisagrees, 3);
