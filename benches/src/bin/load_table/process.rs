@@ -43,20 +43,30 @@ fn used_by(who: UsageWho) -> anyhow::Result<Duration> {
     Ok(duration(usage.user_time()) + duration(usage.system_time()))
 }
 
-/// CPU time that all programs of the machine have used, and that its host took away. Programs of a
-/// lower priority give way, so their time is left out.
-pub(crate) fn machine_cpu_time() -> anyhow::Result<Duration> {
-    let path = "/proc/stat";
-    let stat = std::fs::read_to_string(path).context(path)?;
-    let ticks = busy_ticks(&stat).with_context(|| format!("{path} says nothing of CPU time"))?;
-    Ok(TICK * ticks)
+/// CPU time of the whole machine so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MachineTime {
+    /// What programs used. Those of a lower priority give way and are left out.
+    pub(crate) busy: Duration,
+    /// What the machine's host took away.
+    pub(crate) stolen: Duration,
 }
 
-/// User, system and stolen time: the first, third and eighth field.
-fn busy_ticks(stat: &str) -> Option<u32> {
-    let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-    let fields: Vec<u32> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;
-    Some(fields.first()? + fields.get(2)? + fields.get(7)?)
+impl MachineTime {
+    pub(crate) fn read() -> anyhow::Result<Self> {
+        let path = "/proc/stat";
+        let stat = std::fs::read_to_string(path).context(path)?;
+        Self::parse(&stat).with_context(|| format!("{path} says nothing of CPU time"))
+    }
+
+    /// The fields of the first line are user, nice, system, idle, waiting, two kinds of interrupts
+    /// and stolen time.
+    fn parse(stat: &str) -> Option<Self> {
+        let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+        let fields: Vec<u32> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;
+        let busy = TICK * (fields.first()? + fields.get(2)?);
+        Some(Self { busy, stolen: TICK * *fields.get(7)? })
+    }
 }
 
 /// CPU time that another process has used so far, to a hundredth of a second.
@@ -112,9 +122,10 @@ mod tests {
     #[test]
     fn cpu_time_is_read_from_the_stat() {
         let machine = "cpu  100 20 3 400 5 6 7 8 0 0\ncpu0 1 2 3 4\n";
-        assert_eq!(busy_ticks(machine), Some(111));
-        assert_eq!(busy_ticks("cpu  1 2 3"), None);
-        assert!(machine_cpu_time().is_ok());
+        let expected = MachineTime { busy: TICK * 103, stolen: TICK * 8 };
+        assert_eq!(MachineTime::parse(machine), Some(expected));
+        assert_eq!(MachineTime::parse("cpu  1 2 3"), None);
+        assert!(MachineTime::read().is_ok());
 
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 100 0 0 0 25 17 0 0 20 0 1 0 100 0 0";
         assert_eq!(ticks(stat), Some(42));

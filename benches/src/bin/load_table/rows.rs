@@ -8,12 +8,14 @@ use crate::server::{Server, ServerSpec};
 use crate::start;
 use crate::tables::Report;
 use crate::trial::{self, Client, Trial};
-use crate::wanted::{Goal, Runs};
+use crate::wanted::{Goal, Runs, median_events_per_read};
 
 /// Words of a prompt of about 512 tokens, the command's default.
 const PROMPT_WORDS: u64 = 384;
 /// Events a read that differ by less than this factor count as the same.
-const SAME_READS: f64 = 1.2;
+pub(crate) const SAME_READS: f64 = 1.2;
+/// How often a bare loop is looked for that gets as many events in a read as ours.
+const MAX_ATTEMPTS: usize = 3;
 
 /// One row.
 #[derive(Debug)]
@@ -128,20 +130,30 @@ fn interleave(
     scratch: &Path,
 ) -> anyhow::Result<Runs> {
     let trial = |client| trial::run(client, server, load, scratch);
-    let wanted = trial(Client::Ours)?.events_per_read();
-    let pause_us =
-        matching_pause(wanted, |pause_us| Ok(trial(Client::Bare { pause_us })?.events_per_read()))?;
-    let mut runs = Runs { matched: pause_us.map(|_| Vec::new()), ..Runs::default() };
-    for _ in 0..rounds {
-        runs.bare.push(trial(Client::Bare { pause_us: 0 })?);
-        runs.ours.push(trial(Client::Ours)?);
-        runs.stamped.push(trial(Client::Stamped)?);
-        runs.ours.push(trial(Client::Ours)?);
-        if let (Some(pause_us), Some(matched)) = (pause_us, &mut runs.matched) {
-            matched.push(trial(Client::Bare { pause_us })?);
+    let mut wanted = trial(Client::Ours)?.events_per_read();
+    let mut attempts = 0;
+    loop {
+        let pause_us = matching_pause(wanted, |pause_us| {
+            Ok(trial(Client::Bare { pause_us })?.events_per_read())
+        })?;
+        let mut runs = Runs { matched: pause_us.map(|_| Vec::new()), ..Runs::default() };
+        for _ in 0..rounds {
+            runs.bare.push(trial(Client::Bare { pause_us: 0 })?);
+            runs.ours.push(trial(Client::Ours)?);
+            runs.stamped.push(trial(Client::Stamped)?);
+            runs.ours.push(trial(Client::Ours)?);
+            if let (Some(pause_us), Some(matched)) = (pause_us, &mut runs.matched) {
+                matched.push(trial(Client::Bare { pause_us })?);
+            }
         }
+        attempts += 1;
+        let [ours, bare] = [&runs.ours[..], runs.bare_like_ours()].map(median_events_per_read);
+        let alike = ours <= bare * SAME_READS && (pause_us.is_none() || bare <= ours * SAME_READS);
+        if alike || attempts == MAX_ATTEMPTS {
+            return Ok(runs);
+        }
+        wanted = ours;
     }
-    Ok(runs)
 }
 
 /// The pause with which the bare loop gets about as many events in a read as is wanted; `None` if

@@ -12,7 +12,7 @@ use crate::wanted::{Goal, Runs, Verdict, error_figure, figure};
 /// What was measured, as lines of tables.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    costs: Vec<[String; 9]>,
+    costs: Vec<[String; 8]>,
     errors: Vec<[String; 6]>,
     verdicts: Vec<[String; 4]>,
 }
@@ -53,9 +53,8 @@ impl Report {
             shown(Trial::cpu_us_per_event),
             shown(Trial::events_per_read),
             shown(Trial::events_per_s),
-            text(figure(trials, |trial| 100.0 * trial.client_busy_ratio())),
-            text(figure(trials, |trial| 100.0 * trial.server_busy_ratio())),
-            text(figure(trials, |trial| 100.0 * trial.others_ratio)),
+            busy(trials),
+            elsewhere(trials),
             shown(Trial::peak_mb),
         ]);
         let error = |part: fn(&Errors) -> Spread| {
@@ -76,6 +75,21 @@ impl Report {
     }
 }
 
+/// How busy the client's and the server's core were.
+fn busy(trials: &[Trial]) -> String {
+    let percent = |value: fn(&Trial) -> f64| {
+        figure(trials, |trial| 100.0 * value(trial)).map(|figure| short(figure.median()))
+    };
+    let busy = percent(Trial::client_busy_ratio).zip(percent(Trial::server_busy_ratio));
+    busy.map_or_else(String::new, |(client, server)| format!("{client}, {server}"))
+}
+
+/// What went to other programs and to the host.
+fn elsewhere(trials: &[Trial]) -> String {
+    let share = |trial: &Trial| 100.0 * (trial.disturbance.others + trial.disturbance.stolen);
+    text(figure(trials, share))
+}
+
 fn text(figure: Option<Figure>) -> String {
     figure.map_or_else(String::new, |figure| figure.to_string())
 }
@@ -89,9 +103,8 @@ impl fmt::Display for Report {
             "µs an event",
             "events a read",
             "events/s",
-            "client's core %",
-            "server's core %",
-            "others %",
+            "cores: client, server %",
+            "elsewhere %",
             "peak MB",
         ];
         let verdicts = ["work", "wanted", "found", ""];

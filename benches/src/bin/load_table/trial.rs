@@ -10,16 +10,16 @@ use streamgauge_metrics::{Span, peak_inflight};
 use crate::child;
 use crate::clients::{BareOrder, Cost, Done, OursOrder};
 use crate::load::LoadSpec;
-use crate::process::{family_cpu_time, machine_cpu_time, monotonic_ns};
+use crate::process::{MachineTime, family_cpu_time, monotonic_ns};
 use crate::server::{Account, Server};
 use crate::stamps::{Errors, Noted, Stamps};
 
-/// Others are quiet when they use less than this of one core.
+/// A run is undisturbed when less than this of one core went elsewhere.
 const QUIET_RATIO: f64 = 0.05;
-const MAX_REPEATS: usize = 5;
-/// How long others are watched before a repeat, and how often at most.
+const MAX_REPEATS: usize = 4;
+/// How long the machine is watched before a repeat, and how often at most.
 const WATCH: Duration = Duration::from_secs(1);
-const MAX_WATCHES: usize = 300;
+const MAX_WATCHES: usize = 100;
 
 /// A client under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +40,24 @@ pub(crate) struct Trial {
     pub(crate) errors: Option<Errors>,
     /// All events that the server wrote.
     pub(crate) events: u64,
-    /// CPU time that other programs used meanwhile, in cores.
-    pub(crate) others_ratio: f64,
+    pub(crate) disturbance: Disturbance,
     /// Of our client, where its journal was read.
     pub(crate) peak_inflight: Option<u64>,
     /// CPU time of the server.
     pub(crate) server_cpu: Duration,
 }
 
-/// Runs a client. Files go to `folder`. A run is made anew when other programs were busy meanwhile,
-/// as their time slices are longer than any error that is measured here.
+/// What went elsewhere while a client ran, in cores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Disturbance {
+    /// To other programs.
+    pub(crate) others: f64,
+    /// To the machine's host.
+    pub(crate) stolen: f64,
+}
+
+/// Runs a client. Files go to `folder`. A disturbed run is made anew, as whatever takes the core
+/// away keeps it for longer than any error that is measured here; the least disturbed one counts.
 pub(crate) fn run(
     client: Client,
     server: &Server,
@@ -58,24 +66,24 @@ pub(crate) fn run(
 ) -> anyhow::Result<Trial> {
     let mut trial = once(client, server, load, folder)?;
     for _ in 0..MAX_REPEATS {
-        if trial.others_ratio <= QUIET_RATIO {
+        if trial.disturbance.sum() <= QUIET_RATIO {
             break;
         }
         await_quiet(server)?;
         let next = once(client, server, load, folder)?;
-        if next.others_ratio < trial.others_ratio {
+        if next.disturbance.sum() < trial.disturbance.sum() {
             trial = next;
         }
     }
     Ok(trial)
 }
 
-/// Waits until others are quiet, at most for some minutes.
+/// Waits until the machine is quiet, at most for some minutes.
 fn await_quiet(server: &Server) -> anyhow::Result<()> {
     for _ in 0..MAX_WATCHES {
-        let others = Others::begin(server)?;
+        let watch = Watch::begin(server)?;
         std::thread::sleep(WATCH);
-        if others.end(server)? <= QUIET_RATIO {
+        if watch.end(server)?.sum() <= QUIET_RATIO {
             break;
         }
     }
@@ -83,7 +91,7 @@ fn await_quiet(server: &Server) -> anyhow::Result<()> {
 }
 
 fn once(client: Client, server: &Server, load: LoadSpec, folder: &Path) -> anyhow::Result<Trial> {
-    let others = Others::begin(server)?;
+    let watch = Watch::begin(server)?;
     let cpu_before = server.cpu_time()?;
     let (addr, file) = (server.addr, folder.join("notes"));
     let bare = |stamps, pause_us| child::work("bare", &BareOrder { addr, load, stamps, pause_us });
@@ -105,7 +113,7 @@ fn once(client: Client, server: &Server, load: LoadSpec, folder: &Path) -> anyho
         _ => Err(error),
     })?;
     let server_cpu = server.cpu_time()?.saturating_sub(cpu_before);
-    let others_ratio = others.end(server)?;
+    let disturbance = watch.end(server)?;
     let Account { requests, totals } = server.take_account()?;
     ensure!(
         totals.complete == load.requests,
@@ -117,7 +125,7 @@ fn once(client: Client, server: &Server, load: LoadSpec, folder: &Path) -> anyho
         Some(noted) if !requests.is_empty() => Some(Errors::of(&noted, &requests)?),
         _ => None,
     };
-    Ok(Trial { cost, errors, events: totals.events, others_ratio, peak_inflight, server_cpu })
+    Ok(Trial { cost, errors, disturbance, events: totals.events, peak_inflight, server_cpu })
 }
 
 /// Lets our client work once; the journal is left for the caller. Gives also the time on
@@ -135,25 +143,35 @@ pub(crate) fn ours(server: &Server, load: LoadSpec, file: &Path) -> anyhow::Resu
     Ok((done, begun_ns))
 }
 
-/// Watches what other programs use.
-struct Others {
+/// Watches what goes elsewhere.
+struct Watch {
     begun: Instant,
-    used: Duration,
+    others: Duration,
+    stolen: Duration,
 }
 
-impl Others {
+impl Watch {
     fn begin(server: &Server) -> anyhow::Result<Self> {
-        Ok(Self { begun: Instant::now(), used: Self::used(server)? })
-    }
-
-    fn end(self, server: &Server) -> anyhow::Result<f64> {
-        let used = Self::used(server)?.saturating_sub(self.used);
-        Ok(used.as_secs_f64() / self.begun.elapsed().as_secs_f64())
-    }
-
-    fn used(server: &Server) -> anyhow::Result<Duration> {
+        let machine = MachineTime::read()?;
         let ours = family_cpu_time()? + server.cpu_time()?;
-        Ok(machine_cpu_time()?.saturating_sub(ours))
+        let others = machine.busy.saturating_sub(ours);
+        Ok(Self { begun: Instant::now(), others, stolen: machine.stolen })
+    }
+
+    fn end(self, server: &Server) -> anyhow::Result<Disturbance> {
+        let now = Self::begin(server)?;
+        let elapsed = (now.begun - self.begun).as_secs_f64();
+        let share = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64() / elapsed;
+        Ok(Disturbance {
+            others: share(self.others, now.others),
+            stolen: share(self.stolen, now.stolen),
+        })
+    }
+}
+
+impl Disturbance {
+    fn sum(self) -> f64 {
+        self.others + self.stolen
     }
 }
 
