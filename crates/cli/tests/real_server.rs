@@ -23,7 +23,7 @@ fn run(url: &str, out: &Path, concurrency: &str) -> PathBuf {
     let requests = REQUESTS.to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_streamgauge"))
         .args(["run", "--base-url", url, "--requests", &requests, "--concurrency", concurrency])
-        .args(["--output-tokens", "64", "--ignore-eos", "--input-tokens", "60"])
+        .args(["--output-tokens", "64", "--ignore-eos", "--input-tokens", "100"])
         .arg("--out")
         .arg(out)
         .output()

@@ -59,7 +59,11 @@ impl PromptFile {
         }
         let words = lengths.words(args.input_tokens);
         let mut prompts = SyntheticPrompts::new(words, args.prompt_seed).with_context(|| {
-            format!("--input-tokens {} stands for {words} words", args.input_tokens)
+            format!(
+                "--input-tokens {} stands for {words} words, besides what the server puts around a \
+                 prompt",
+                args.input_tokens
+            )
         })?;
         if let Some(tokens) = args.prefix_tokens {
             let prefix = SharedPrefix { words: lengths.words(tokens), count: args.prefixes };
