@@ -8,10 +8,13 @@ mod cached_tokens;
 mod chunk_interval;
 mod decode_rate;
 mod e2e;
+mod errors;
 mod family;
+mod finish_reasons;
 mod goodput;
 mod prompt_tokens;
 mod queue_delay;
+mod reasoning_share;
 mod throughput;
 mod tpot;
 mod ttfc;
@@ -31,7 +34,7 @@ pub(crate) use family::{Entry, Family, RunFigure, Source};
 pub(crate) use goodput::list as goal_list;
 
 /// All families, in the order in which records list them: the golden seven first.
-pub(crate) const FAMILIES: [&Family; 22] = [
+pub(crate) const FAMILIES: [&Family; 29] = [
     &throughput::COMPLETION_THROUGHPUT,
     &ttft::FIRST_GENERATED,
     &ttfc::FIRST_FINAL_CONTENT,
@@ -54,6 +57,13 @@ pub(crate) const FAMILIES: [&Family; 22] = [
     &decode_rate::DECODE_RATE,
     &prompt_tokens::PROMPT_TOKENS,
     &cached_tokens::CACHED_TOKENS,
+    &reasoning_share::REASONING_SHARE,
+    &errors::ERRORS,
+    &finish_reasons::NO_FINISH_REASON,
+    &finish_reasons::STOPPED,
+    &finish_reasons::LENGTH_LIMITED,
+    &finish_reasons::TOOL_CALLS,
+    &finish_reasons::REFUSALS,
 ];
 
 /// What a metric is, whatever the run.

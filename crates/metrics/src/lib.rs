@@ -21,7 +21,7 @@
 //! | --- | --- |
 //! | `quantile`, `interval`, `statistic`, `sorted`, `rate`, `bootstrap` | estimators of samples, within one run |
 //! | `request`, `kernel_basis`, `inflight`, `little` | what one request gives, by which clock, and how many were under way |
-//! | `sent`, `gaps`, `cached`, `measured` | what is kept of the requests of a run, and its windows |
+//! | `sent`, `answer`, `gaps`, `cached`, `reasoning`, `measured` | what is kept of the requests of a run, and its windows |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `client_limited` | which of them the client's own delay may have bent |
 //! | `client_error` | the client's stamps beside those of a server that keeps an account |
@@ -30,6 +30,7 @@
 //! | `change`, `difference`, `student`, `power`, `exact_test` | what differs between runs, how surely, and what it takes to know |
 //! | `compare`, `gate`, `judge` | candidate against baseline: matching, deltas, limits, gates and verdicts |
 
+mod answer;
 mod bootstrap;
 mod cached;
 mod catalogue;
@@ -56,6 +57,7 @@ mod page;
 mod power;
 mod quantile;
 mod rate;
+mod reasoning;
 mod record;
 mod request;
 #[cfg(test)]

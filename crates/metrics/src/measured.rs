@@ -2,13 +2,14 @@
 //! that figures are taken over.
 
 use streamgauge_schema::{
-    Completion, Goal, Load, LoadShape, Observation, Plan, RequestLine, WindowName,
+    Completion, Goal, Load, LoadShape, Observation, Plan, RequestLine, TokenAccounting, WindowName,
 };
 
 use crate::cached::CachedShare;
 use crate::gaps::Gaps;
 use crate::inflight::{Span, steady_window};
 use crate::quantile::median;
+use crate::reasoning::ReasoningShare;
 use crate::request::generated_gaps_us;
 use crate::sent::Sent;
 
@@ -25,6 +26,10 @@ pub(crate) struct Measured {
     pub(crate) extremes: Option<Extremes>,
     /// Prompt tokens that came from a cache.
     pub(crate) cached: CachedShare,
+    /// Tokens of reasoning.
+    pub(crate) reasoning: ReasoningShare,
+    /// How the server counts them.
+    pub(crate) token_accounting: TokenAccounting,
     /// What a request must keep to be good.
     pub(crate) goals: Vec<Goal>,
     /// Whether each request has a due time.
@@ -51,6 +56,7 @@ pub(crate) struct Gathered {
     gaps: Gaps,
     extremes: Option<Extremes>,
     cached: CachedShare,
+    reasoning: ReasoningShare,
 }
 
 impl Gathered {
@@ -62,18 +68,20 @@ impl Gathered {
             (known, new) => known.or(new),
         };
         self.cached.add(line);
+        self.reasoning.add(line);
         self.sent.push(Sent::timed(line, &mut self.gaps));
     }
 
     /// Takes a request whose times are not.
     pub(crate) fn push_untimed(&mut self, line: &RequestLine) {
         self.cached.add(line);
+        self.reasoning.add(line);
         self.sent.push(Sent::untimed(line));
     }
 
     /// All of them, of a run that offered so many.
     pub(crate) fn close(self, plan: &Plan, offered: u64) -> Measured {
-        let Self { mut sent, gaps, extremes, cached } = self;
+        let Self { mut sent, gaps, extremes, cached, reasoning } = self;
         sent.sort_unstable_by_key(|sent| sent.index);
         Measured {
             offered,
@@ -82,6 +90,8 @@ impl Gathered {
             gaps,
             extremes,
             cached,
+            reasoning,
+            token_accounting: plan.token_accounting.clone(),
             goals: plan.goals.clone(),
             is_scheduled: plan.load.shape.is_scheduled(),
         }

@@ -3,6 +3,18 @@
 use statrs::distribution::{Beta, ContinuousCDF};
 use streamgauge_schema::{Identifier, Interval, Tally};
 
+use crate::change::published;
+
+/// How sure the interval beside a share of a record is.
+const LEVEL: f64 = 0.95;
+
+/// The interval beside a share of a record, rounded so that it is the same on any machine.
+pub(crate) fn share_interval(tally: Tally) -> Option<Interval> {
+    let Interval { level, method, lower, upper } = rate_interval(tally, LEVEL)?;
+    let [lower, upper] = [lower, upper].map(|bound| bound.map(published));
+    Some(Interval { level, method, lower, upper })
+}
+
 /// The interval of Clopper and Pearson for a share: whatever the true share is, the interval misses
 /// it with a chance of at most `(1 − level) / 2` on each side. It takes requests as independent and
 /// speaks of one run.

@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use streamgauge_schema::{
-    Digest, Direction, EndReason, Identifier, JournalTrailer, Metric, PublicText, RunRecord,
-    RunRecordV2, Timestamp, Unit,
+    Digest, Direction, EndReason, Identifier, JournalTrailer, Metric, PublicText, RequestLine,
+    RunRecord, RunRecordV2, Timestamp, Unit,
 };
 
 use crate::record::{RunInput, build_record};
@@ -36,6 +36,19 @@ impl Sides {
         sides
     }
 
+    /// So many blocks in the order A B, B A, whose records are made of these requests.
+    pub(crate) fn of_requests(blocks: i64, [old, new]: [&[RequestLine]; 2]) -> Self {
+        let [old, new] = [old, new].map(record_of);
+        let mut sides = Self::default();
+        for block in 0..blocks {
+            let (first, second) = (2 * block, 2 * block + 1);
+            let places = if block % 2 == 1 { (second, first) } else { (first, second) };
+            sides.baseline.push(placed(old.clone(), "old", places.0));
+            sides.candidate.push(placed(new.clone(), "new", places.1));
+        }
+        sides
+    }
+
     /// Every run, changed.
     pub(crate) fn each(mut self, change: impl Fn(&mut RunRecordV2)) -> Self {
         self.baseline.iter_mut().chain(&mut self.candidate).for_each(change);
@@ -52,12 +65,7 @@ impl Sides {
 /// first one, with a digest of its own.
 pub(crate) fn run(variant: &str, minute: i64) -> RunRecordV2 {
     static BUILT: LazyLock<RunRecordV2> = LazyLock::new(built);
-    let mut run = BUILT.clone();
-    let digest = Digest::of(format!("{variant} {minute}").as_bytes()).to_string();
-    run.run_id = Identifier::new(format!("sample-{}", &digest[..12])).unwrap();
-    run.deployment.variant = PublicText::new(variant).ok();
-    run.started_at = Timestamp::from_unix_micros(START_US + MINUTE_US * minute);
-    run.completed_at = Timestamp::from_unix_micros(START_US + MINUTE_US * (minute + 1) - 1);
+    let mut run = placed(BUILT.clone(), variant, minute);
     (run.load.offered, run.load.succeeded) = (1_000, 1_000);
     for metric in &mut run.metrics {
         metric.samples = 1_000;
@@ -65,19 +73,33 @@ pub(crate) fn run(variant: &str, minute: i64) -> RunRecordV2 {
     run
 }
 
+/// The run as one of a build of this variant, so many minutes after the first one.
+fn placed(mut run: RunRecordV2, variant: &str, minute: i64) -> RunRecordV2 {
+    let digest = Digest::of(format!("{variant} {minute}").as_bytes()).to_string();
+    run.run_id = Identifier::new(format!("sample-{}", &digest[..12])).unwrap();
+    run.deployment.variant = PublicText::new(variant).ok();
+    run.started_at = Timestamp::from_unix_micros(START_US + MINUTE_US * minute);
+    run.completed_at = Timestamp::from_unix_micros(START_US + MINUTE_US * (minute + 1) - 1);
+    run
+}
+
 fn built() -> RunRecordV2 {
-    let plan = plan(3, 1);
     let outputs = [100, 200, 300, 400, 500];
     let lines: Vec<_> = (0..3).map(|n| succeeded(n, 1000 * n, &outputs, 5)).collect();
+    record_of(&lines)
+}
+
+fn record_of(lines: &[RequestLine]) -> RunRecordV2 {
+    let plan = plan(lines.len() as u64, 1);
     let trailer = JournalTrailer {
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(START_US),
-        lines: 3,
+        lines: lines.len() as u64,
     };
     let input = RunInput {
         plan: &plan,
         header: &header(&plan),
-        requests: &lines,
+        requests: lines,
         trailer: Some(&trailer),
         evidence: Vec::new(),
     };
@@ -95,7 +117,7 @@ pub(crate) fn metric<'a>(run: &'a mut RunRecordV2, id: &str) -> &'a mut Metric {
     run.metrics.iter_mut().find(|metric| metric.id.as_str() == id).unwrap()
 }
 
-/// Gives the run a share of its requests that the catalogue may not have.
+/// Gives the run a share of its requests in the place of its own.
 pub(crate) fn add_share(run: &mut RunRecordV2, id: &str, value: f64) {
     run.metrics.retain(|metric| metric.id.as_str() != id);
     let mut share = run.metrics[0].clone();

@@ -2,6 +2,7 @@
 
 use streamgauge_schema::{Completion, FailureClass, Goal, GoalQuantity, Observation, RequestLine};
 
+use crate::answer::Answer;
 use crate::gaps::{GapRange, Gaps};
 use crate::inflight::Span;
 use crate::request::{Decode, final_content_us, generated_gaps_us, millis, prompt_tokens};
@@ -37,6 +38,8 @@ pub(crate) struct Sent {
     pub(crate) started_us: u64,
     pub(crate) elapsed_us: u64,
     pub(crate) output_tokens: OutputTokens,
+    /// How its answer ended; nothing is said of one that has none.
+    pub(crate) answer: Answer,
     /// Gaps between its output events.
     pub(crate) output_gaps: GapRange,
     /// Gaps between its events with reasoning or content.
@@ -88,6 +91,7 @@ impl Sent {
             started_us: line.started_us,
             elapsed_us: line.elapsed_us,
             output_tokens: OutputTokens::of(line),
+            answer: line.observation.as_ref().map(Answer::of).unwrap_or_default(),
             output_gaps: GapRange::default(),
             generated_gaps: GapRange::default(),
             scheduled_us: line.scheduled_us.into(),

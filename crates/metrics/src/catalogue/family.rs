@@ -1,7 +1,7 @@
 //! One quantity, the metrics that are made of it, and how they are taken from a run.
 
 use streamgauge_schema::{
-    Completion, Direction, Identifier, Metric, PublicText, TokenSource, Unit, WindowName,
+    Completion, Direction, Identifier, Metric, PublicText, Tally, TokenSource, Unit, WindowName,
 };
 
 use super::{MetricSpec, Population, Presence};
@@ -10,6 +10,7 @@ use crate::gaps::GapRange;
 use crate::interval::interval_of;
 use crate::measured::Part;
 use crate::quantile::quantile_of;
+use crate::rate::share_interval;
 use crate::sent::Sent;
 use crate::sorted::{Sorted, SortedMicros};
 use crate::statistic::Statistic;
@@ -46,6 +47,8 @@ pub(crate) enum Source {
     },
     /// Each request has a value, or is missing.
     Requests { value: fn(&Sent) -> Option<f64>, metrics: &'static [Entry] },
+    /// The share of the requests that say anything for which it is true.
+    Share { metric: Entry, of: fn(&Sent) -> Option<bool> },
     /// The run has one value.
     Run { metric: Entry, figure: fn(Part<'_>) -> RunFigure },
 }
@@ -133,6 +136,9 @@ impl Family {
                     Some(spec.metric(statistic.of_sorted(sorted), sorted.len() as u64, missing))
                 }));
             }
+            Source::Share { metric, of } => {
+                out.extend(self.spec(metric, part.window).map(|spec| self.share(spec, part, *of)));
+            }
             Source::Run { metric, figure } => {
                 if let Some(spec) = self.spec(metric, part.window) {
                     out.push(spec.of_run(figure(part))?);
@@ -174,6 +180,21 @@ impl Family {
         Some(self.spec(entry, part.window)?.metric(mean_ms, gaps, missing))
     }
 
+    fn share(&self, spec: MetricSpec, part: Part<'_>, of: fn(&Sent) -> Option<bool>) -> Metric {
+        let (mut tally, mut missing) = (Tally { count: 0, of: 0 }, 0);
+        for sent in self.population.of(part) {
+            match of(sent) {
+                Some(counts) => {
+                    (tally.count, tally.of) = (tally.count + u64::from(counts), tally.of + 1);
+                }
+                None => missing += 1,
+            }
+        }
+        let value = (tally.of > 0).then(|| tally.count as f64 / tally.of as f64);
+        let metric = spec.metric(value, tally.of, missing);
+        Metric { interval: share_interval(tally), ..metric }
+    }
+
     /// The sorted values of the population, and how many of its requests have none.
     fn values(&self, part: Part<'_>, value: fn(&Sent) -> Option<f64>) -> (Vec<f64>, u64) {
         let mut sorted: Vec<f64> = self.population.of(part).filter_map(value).collect();
@@ -192,7 +213,9 @@ impl Family {
     fn entries(&self) -> &[Entry] {
         match &self.source {
             Source::Gaps { metrics, .. } | Source::Requests { metrics, .. } => metrics,
-            Source::Run { metric, .. } => std::slice::from_ref(metric),
+            Source::Run { metric, .. } | Source::Share { metric, .. } => {
+                std::slice::from_ref(metric)
+            }
         }
     }
 

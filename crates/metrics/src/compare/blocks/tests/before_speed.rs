@@ -1,12 +1,14 @@
 //! What is judged before speed, and leaves no verdict on it.
 
 use streamgauge_schema::{
-    FindingName, FindingVerdict, GateVerdict, Gates, LimitationKind, PublicText, RunRecordV2,
+    Ending, FindingName, FindingVerdict, GateVerdict, Gates, LimitationKind, Observation,
+    PublicText, RequestLine, RunRecordV2, Usage,
 };
 
 use super::{TTFT, blocks, compared, gates, kinds, only, rules, sound};
 use crate::compare::Pairing;
 use crate::sample_blocks::{Sides, add_share, set_output_length};
+use crate::sample_run::succeeded;
 
 #[test]
 fn what_is_judged_before_speed() {
@@ -62,13 +64,16 @@ fn what_is_judged_before_speed() {
 
 #[test]
 fn what_the_records_do_not_say_is_not_judged_first() {
-    let comparison = compared(&Sides::blocks(TTFT, &blocks(4, 0.0)));
+    let mut sides = Sides::blocks(TTFT, &blocks(4, 0.0));
+    let without = ["endings", "no_finish_reason_ratio", "refusal_ratio"];
+    sides = sides.each(|run| run.metrics.retain(|it| !without.contains(&it.id.as_str())));
+    let comparison = compared(&sides);
     let said = comparison.limitations.iter();
     let said: Vec<_> = said.filter(|it| it.kind == LimitationKind::NotJudgedFirst).collect();
     assert_eq!(
         said[0].text.as_str(),
         "Not judged before speed, because the records or the number of runs do not say: \
-         cached_share, endings, finish_reasons, reasoning_share, refusals."
+         cached_share, endings, reasoning_share, refusals."
     );
     // Neither is a share that is none of its samples.
     let odd =
@@ -76,6 +81,55 @@ fn what_the_records_do_not_say_is_not_judged_first() {
     let refusals = &compared(&odd).cells.0[0].1.counts[3];
     assert_eq!((refusals.name, refusals.baseline), (FindingName::Refusals, None));
     assert_eq!(refusals.verdict, FindingVerdict::NotEvaluated);
+}
+
+/// What the records of a run say by themselves is enough for every finding.
+#[test]
+fn records_of_requests_are_judged_before_speed() {
+    type Change = fn(&mut Observation);
+    let cases: [(FindingName, Change); 6] = [
+        (FindingName::CachedShare, |seen| usage(seen).cached_tokens = Some(500)),
+        (FindingName::Endings, |seen| {
+            (seen.ending, seen.finish_reasons) = (Some(Ending::CompleteNoReason), Vec::new());
+        }),
+        (FindingName::FinishReasons, |seen| seen.finish_reasons = vec!["length".into()]),
+        (FindingName::OutputLength, |seen| {
+            let usage = usage(seen);
+            (usage.completion_tokens, usage.reasoning_tokens) = (Some(12), Some(6));
+        }),
+        (FindingName::ReasoningShare, |seen| usage(seen).reasoning_tokens = Some(15)),
+        (FindingName::Refusals, |seen| seen.finish_reasons = vec!["refusal".into()]),
+    ];
+    let plain: Vec<RequestLine> = (0..100).map(line).collect();
+    let gates = gates(&[TTFT]);
+    let rules = rules(&gates, Pairing::ByTime);
+    let alike = sound(&Sides::of_requests(4, [&plain, &plain]), &rules);
+    assert_eq!((alike.verdict, alike.findings_judged), (GateVerdict::Pass, 7));
+    for (name, change) in cases {
+        let mut changed = plain.clone();
+        let every_fifth = changed.iter_mut().step_by(5);
+        every_fifth.for_each(|line| change(line.observation.as_mut().unwrap()));
+        let comparison = sound(&Sides::of_requests(4, [&plain, &changed]), &rules);
+        let cell = &comparison.cells.0[0].1;
+        let why = format!("the sides differ significantly: {name}");
+        assert_eq!(cell.speed_void.as_ref().map(PublicText::as_str), Some(&*why));
+        for finding in cell.counts.iter().filter(|finding| finding.name == name) {
+            let tallies = [finding.baseline, finding.candidate].map(Option::unwrap);
+            assert_eq!(tallies.map(|tally| tally.count), [0, 80], "{name}");
+        }
+    }
+}
+
+/// A request of 20 tokens whose server counts all that servers count.
+fn line(index: u64) -> RequestLine {
+    let mut line = succeeded(index, 1_000 * index, &[100, 200, 300], 20);
+    let usage = usage(line.observation.as_mut().unwrap());
+    (usage.reasoning_tokens, usage.cached_tokens) = (Some(10), Some(0));
+    line
+}
+
+fn usage(seen: &mut Observation) -> &mut Usage {
+    seen.usage.as_mut().unwrap()
 }
 
 #[test]
