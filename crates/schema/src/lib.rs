@@ -25,6 +25,7 @@
 //! | --- | --- |
 //! | `plan`, `request`, `stream` | what goes into a measurement |
 //! | `observation`, `extraction`, `outcome`, `journal` | what comes out of it |
+//! | `expectation`, `grade` | what an answer is held against, and the receipt |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
 //! | `gate` | which figures a comparison holds to which limits |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
@@ -36,8 +37,10 @@ mod comparison_v2;
 mod digest;
 mod document;
 mod error;
+mod expectation;
 mod extraction;
 mod gate;
+mod grade;
 mod journal;
 mod json;
 #[cfg(feature = "schemars")]
@@ -68,8 +71,13 @@ pub use comparison_v2::{
 pub use digest::Digest;
 pub use document::{Document, read_typed};
 pub use error::{CanonicalError, ReadError, TextFault};
+pub use expectation::{
+    Canary, Choice, ControlledOutput, Expectation, FieldCheck, FieldRule, NumberWithin,
+    OutputPolicy,
+};
 pub use extraction::{ChoiceExtraction, Extraction, HttpExtraction, Text};
 pub use gate::{Gate, GateStatistic, GateVerdict, Gates, GatesFault};
+pub use grade::{CheckFault, Grade, GradeCheck, GraderName};
 pub use journal::{
     EndReason, Failure, JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage,
 };
