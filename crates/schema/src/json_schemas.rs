@@ -10,9 +10,18 @@ use crate::comparison_v2::ComparisonV2;
 use crate::gate::Gates;
 use crate::journal::JournalLine;
 use crate::plan::Plan;
+use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
 
-const NAMES: [&str; 5] = ["comparison", "gates", "journal", "plan", "run-record"];
+const NAMES: [&str; 7] = [
+    "comparison",
+    "gates",
+    "journal",
+    "plan",
+    "qualification-log",
+    "qualification-plan",
+    "run-record",
+];
 
 /// The names that [`json_schema`] knows.
 #[must_use]
@@ -21,7 +30,8 @@ pub fn schema_names() -> &'static [&'static str] {
 }
 
 /// The JSON Schema of a document by name: `comparison` (any version), `gates`, `journal` (one line
-/// of it), `plan` or `run-record` (any version). `None` for another name.
+/// of it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved) or
+/// `run-record` (any version). `None` for another name.
 ///
 /// A schema knows the members, types and words; what members must agree on is a matter of
 /// verification.
@@ -40,6 +50,8 @@ pub fn json_schema(name: &str) -> Option<Value> {
         "gates" => gates(),
         "journal" => of::<JournalLine>(),
         "plan" => of::<Plan>(),
+        "qualification-log" => of::<QualificationLine>(),
+        "qualification-plan" => of::<QualificationPlan>(),
         "run-record" => run_record(),
         _ => return None,
     })

@@ -28,6 +28,7 @@
 //! | `expectation`, `grade` | what an answer is held against, and the receipt |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
 //! | `gate` | which figures a comparison holds to which limits |
+//! | `qualification` | what is measured in which order to decide, and the log of it |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
 //! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
 //! | `json_schemas` (feature `schemars`) | JSON Schemas of the documents |
@@ -51,6 +52,7 @@ mod observation;
 mod outcome;
 mod path;
 mod plan;
+mod qualification;
 mod record;
 mod request;
 mod stream;
@@ -94,6 +96,14 @@ pub use path::{JsonPath, Segment};
 pub use plan::{
     Goal, GoalQuantity, Instrumentation, KernelStamps, LengthBasis, LengthProbe, Limits, Plan,
     PromptSource, RequestSettings, SharedPrefix, Target, Workload,
+};
+pub use qualification::{
+    Activation, DiscardReason, QualificationActivated, QualificationArm, QualificationBegun,
+    QualificationCompared, QualificationDiscarded, QualificationEnd, QualificationEnded,
+    QualificationFailed, QualificationFinished, QualificationIdentified, QualificationLengths,
+    QualificationLine, QualificationOpened, QualificationPhase, QualificationPlan,
+    QualificationReady, QualificationSide, QualificationStep, Readiness, ServerIdentity, Visit,
+    visits,
 };
 pub use record::{
     Boundary, CacheState, Calibration, Case, Condition, Counts, Deployment, Direction, Evidence,
