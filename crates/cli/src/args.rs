@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use self::run::RunArgs;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, demo::DemoArgs, observe::ObserveArgs,
-    record::RecordArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
+    qualify::QualifyArgs, record::RecordArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Calibrate(CalibrateArgs),
     /// Hold a candidate's runs against a baseline's
     Compare(CompareArgs),
+    /// Take the blocks of a plan, both builds in turn, and judge them
+    Qualify(QualifyArgs),
     /// Recompute and check records, comparisons and run directories
     Verify(VerifyArgs),
     /// Build the record of a run directory from its plan and journal

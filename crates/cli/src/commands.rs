@@ -4,6 +4,7 @@ pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod observe;
+pub(crate) mod qualify;
 pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod schema;
@@ -20,6 +21,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Compare(args) => compare::compare(&args),
         Command::Demo(args) => on_runtime(demo::demo(&args)),
         Command::Observe(args) => on_runtime(observe::observe(&args)),
+        Command::Qualify(args) => on_runtime(qualify::qualify(&args)),
         Command::Record(args) => record::record(&args),
         Command::Run(args) => on_runtime(run::run(&args)),
         Command::Schema(args) => schema::schema(&args),

@@ -10,6 +10,7 @@ mod input;
 mod measure;
 mod planning;
 mod progress;
+mod qualify;
 mod rebuild;
 mod records;
 mod show;

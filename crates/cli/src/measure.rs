@@ -22,7 +22,7 @@ pub(crate) struct Measured {
     pub(crate) dir: RunDir,
     pub(crate) record: RunRecordV2,
     pub(crate) failures: Vec<FailureGroup>,
-    interrupted: bool,
+    pub(crate) interrupted: bool,
 }
 
 /// Requests that failed in the same way.
@@ -40,7 +40,16 @@ pub(crate) async fn measure(
     out: &Path,
     stop: watch::Receiver<bool>,
 ) -> anyhow::Result<Measured> {
-    let dir = create_dir(out, &cell.plan).await?;
+    measure_into(create_dir(out, &cell.plan).await?, cell, access, stop).await
+}
+
+/// Measures a cell into a directory that was made for its plan.
+pub(crate) async fn measure_into(
+    dir: RunDir,
+    cell: &Cell,
+    access: &Access,
+    stop: watch::Receiver<bool>,
+) -> anyhow::Result<Measured> {
     let mut journal = JournalWriter::create(&dir.journal())?;
     let captures = match cell.capture {
         true => {
@@ -78,9 +87,9 @@ pub(crate) async fn measure(
     })
 }
 
-/// Directories are named to the second. Where one of the same plan and second is there, the next
+/// Makes the directory of a run. Directories are named to the second. Where one of the same plan and second is there, the next
 /// second is waited for.
-async fn create_dir(out: &Path, plan: &Plan) -> Result<RunDir, RunDirError> {
+pub(crate) async fn create_dir(out: &Path, plan: &Plan) -> Result<RunDir, RunDirError> {
     const SECOND: Duration = Duration::from_secs(1);
     for _ in 0..5 {
         match RunDir::create(out, plan, RunClock::start().started_at()) {

@@ -27,7 +27,7 @@ use load::loads;
 use prompts::PromptFile;
 
 pub(crate) use load::open_loop;
-pub(crate) use server::{Server, meet};
+pub(crate) use server::{Server, meet, meet_at, reach};
 
 /// Version of the plan that is written.
 const PLAN_VERSION: u32 = 1;
@@ -96,25 +96,45 @@ impl Asked {
             endpoint_path,
         })
     }
+
+    /// The loads that the arguments ask for, one for each cell.
+    pub(crate) fn loads(&self, args: &RunArgs) -> anyhow::Result<Vec<Load>> {
+        let most = self.prompts.most_requests(&args.prompts);
+        loads(&args.load, self.prompts.due_us(), most)
+    }
 }
 
 impl<'a> Planner<'a> {
+    /// With lengths of prompts that were found out before.
+    pub(crate) fn with_lengths(
+        args: &'a RunArgs,
+        asked: &'a Asked,
+        server: &'a Server,
+        lengths: Lengths,
+    ) -> anyhow::Result<Self> {
+        let nonce = prompts::nonce(&args.prompts)?;
+        Ok(Self { args, asked, server, lengths, nonce })
+    }
+
+    /// How long prompts are made.
+    pub(crate) fn lengths(&self) -> &Lengths {
+        &self.lengths
+    }
+
     /// Asks the server for the lengths of a few prompts, where they are needed.
     pub(crate) async fn new(
         args: &'a RunArgs,
         asked: &'a Asked,
         server: &'a Server,
     ) -> anyhow::Result<Self> {
-        let nonce = prompts::nonce(&args.prompts)?;
-        let guessing = Self { args, asked, server, lengths: Lengths::assumed(), nonce };
+        let guessing = Self::with_lengths(args, asked, server, Lengths::assumed())?;
         let lengths = lengths::find(&guessing).await?;
         Ok(Self { lengths, ..guessing })
     }
 
     /// Every cell that the arguments ask for.
     pub(crate) fn cells(&self) -> anyhow::Result<Vec<Cell>> {
-        let due_us = self.asked.prompts.due_us();
-        let loads = loads(&self.args.load, due_us, self.most_requests())?;
+        let loads = self.asked.loads(self.args)?;
         loads.into_iter().zip(0..).map(|(load, number)| self.cell(number, load)).collect()
     }
 

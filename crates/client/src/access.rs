@@ -85,7 +85,7 @@ impl Headers {
     }
 
     /// The text with every header value taken out, for server messages that echo what was sent.
-    pub(crate) fn redact(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         let mut redacted = text.to_owned();
         for value in self.0.values().filter_map(|value| value.to_str().ok()) {
             for secret in [value, value.strip_prefix("Bearer ").unwrap_or(value)] {

@@ -196,7 +196,7 @@ pub(crate) fn exit_of(comparison: &Comparison) -> Exit {
 }
 
 /// The exit code that a comparison by intervals deserves.
-fn exit_of_v2(comparison: &ComparisonV2) -> Exit {
+pub(crate) fn exit_of_v2(comparison: &ComparisonV2) -> Exit {
     match comparison.verdict {
         GateVerdict::Pass => Exit::Done,
         GateVerdict::Fail => Exit::GateFailed,

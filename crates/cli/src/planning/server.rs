@@ -78,14 +78,30 @@ pub(crate) async fn meet(
     limits: &LimitArgs,
     base_url: &str,
 ) -> anyhow::Result<Server> {
-    let endpoint = Endpoint::parse(address(args, base_url))?;
-    let access = access(args, &endpoint)?;
+    let (endpoint, access) = reach(args, base_url)?;
     if let Some(seconds) = args.wait_ready {
         let patience = Duration::from_millis(millis("--wait-ready", seconds)?);
         wait_ready(&endpoint, &access, args.api, patience)
             .await
             .map_err(|error| Unreachable(format!("{endpoint}: {error}")))?;
     }
+    meet_at(args, limits, endpoint, access).await
+}
+
+/// The address and the way in; nothing is contacted.
+pub(crate) fn reach(args: &ServerArgs, base_url: &str) -> anyhow::Result<(Endpoint, Access)> {
+    let endpoint = Endpoint::parse(address(args, base_url))?;
+    let access = access(args, &endpoint)?;
+    Ok((endpoint, access))
+}
+
+/// Finds out which model answers at an address.
+pub(crate) async fn meet_at(
+    args: &ServerArgs,
+    limits: &LimitArgs,
+    endpoint: Endpoint,
+    access: Access,
+) -> anyhow::Result<Server> {
     let timeout = Duration::from_secs_f64(limits.connect_timeout) + Duration::from_secs(10);
     let listed = match list_models(&endpoint, &access, args.api, timeout).await {
         Ok(listed) => Some(listed),

@@ -4,7 +4,7 @@ use crate::process::run;
 
 #[test]
 fn help() {
-    for command in ["", "run", "demo", "compare", "verify", "record", "sim", "schema"] {
+    for command in ["", "run", "demo", "compare", "qualify", "verify", "record", "sim", "schema"] {
         let words = command.split_whitespace().chain(["--help"]);
         let finished = run(words);
         assert_eq!(finished.code, Some(0));

@@ -11,3 +11,4 @@ mod loads;
 mod measured;
 mod observed;
 mod process;
+mod qualify;

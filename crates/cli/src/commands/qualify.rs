@@ -1,0 +1,169 @@
+//! `streamgauge qualify`: takes the blocks of a plan, and judges them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, Parser};
+use streamgauge_schema::{
+    Activation, ComparisonV2, QualificationEnd, QualificationPlan, digest_bytes,
+};
+
+use crate::args::{Cli, Command, Format};
+use crate::commands::compare::exit_of_v2;
+use crate::console;
+use crate::exit::Exit;
+use crate::qualify::{
+    COMPARISON, Course, Outcome, QualificationDir, Resolved, ScheduleArgs, Work, all_blocks, bytes,
+    kept, somebody_is_there,
+};
+use crate::show;
+use crate::signals::{SAVING, stop_on_signal};
+
+/// Arguments of `qualify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  streamgauge qualify kernel-change.toml
+  streamgauge qualify kernel-change.toml --until-decided --max-blocks 12
+  streamgauge qualify --resume qualifications/kernel-change-…")]
+pub(crate) struct QualifyArgs {
+    /// The plan, in TOML
+    #[arg(value_name = "PLAN.toml", required_unless_present = "resume")]
+    plan: Option<PathBuf>,
+    /// Go on with a qualification at its first missing run
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["until_decided", "max_blocks", "max_time", "swap_addresses", "out"])]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    /// Folder in which the directory of the qualification is made
+    #[arg(long, value_name = "FOLDER", default_value = "qualifications")]
+    #[arg(help_heading = "Output")]
+    out: PathBuf,
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) async fn qualify(args: &QualifyArgs) -> anyhow::Result<Exit> {
+    if let Some(dir) = &args.resume {
+        return resume(args, &QualificationDir::at(dir)).await;
+    }
+    let path = args.plan.as_deref().context("a plan is needed")?;
+    let resolved = Resolved::read(path, &args.schedule)?;
+    check_somebody(&resolved)?;
+    let dir = QualificationDir::create(&args.out, &resolved.plan)?;
+    carry_out(args, &resolved, &dir).await
+}
+
+/// Goes on where the log ends. The plan's file is read again, as headers and keys stand nowhere
+/// else; what it asks for must be what was asked.
+async fn resume(args: &QualifyArgs, dir: &QualificationDir) -> anyhow::Result<Exit> {
+    let shown = dir.path().display();
+    if !dir.is_one() {
+        bail!("{shown} is no directory of a qualification");
+    }
+    let known = dir.read_plan()?;
+    let course = Course::of(&dir.read_log()?.0);
+    if let (true, Some(last)) = (course.complete, course.compared.last()) {
+        console::remark(&format!("{shown} is complete; nothing is left to do"));
+        return tell(args, dir, &kept(dir, last)?);
+    }
+    let source = args.plan.clone().unwrap_or_else(|| PathBuf::from(&known.source));
+    let mut resolved = Resolved::read(&source, &schedule_of(&known)?)?;
+    resolved.plan.source.clone_from(&known.source);
+    resolved.plan.nonce_seed = known.nonce_seed;
+    if let Some(difference) = difference(&known, &resolved.plan)? {
+        bail!("{}: it is not the plan of {shown}: {difference}", source.display());
+    }
+    check_somebody(&resolved)?;
+    carry_out(args, &resolved, dir).await
+}
+
+/// The options that a plan was made with.
+fn schedule_of(plan: &QualificationPlan) -> anyhow::Result<ScheduleArgs> {
+    let words = ["streamgauge", "qualify", "plan"].into_iter();
+    let line = words.chain(plan.options.iter().map(String::as_str));
+    match Cli::try_parse_from(line).context("options in the plan of the qualification")?.command {
+        Command::Qualify(args) => Ok(args.schedule),
+        _ => bail!("options in the plan of the qualification are another command's"),
+    }
+}
+
+/// Where a plan first differs from the one that a qualification was begun with.
+fn difference(
+    known: &QualificationPlan,
+    now: &QualificationPlan,
+) -> anyhow::Result<Option<String>> {
+    let [known, now] =
+        [String::from_utf8(digest_bytes(known)?)?, String::from_utf8(digest_bytes(now)?)?];
+    if known == now {
+        return Ok(None);
+    }
+    let mut pairs = known.lines().zip(now.lines()).zip(1..);
+    Ok(Some(match pairs.find(|((was, is), _)| was != is) {
+        Some(((was, is), line)) => format!(
+            "line {line} of its plan.json is {:?}, and would be {:?} now",
+            was.trim(),
+            is.trim()
+        ),
+        None => "one of them is longer".to_owned(),
+    }))
+}
+
+/// Where somebody is to be asked, somebody must be there.
+fn check_somebody(resolved: &Resolved) -> anyhow::Result<()> {
+    let plan = &resolved.plan;
+    let arms = [&plan.baseline, &plan.candidate];
+    let asks = arms.iter().any(|arm| arm.activation == (Activation::Ask {}));
+    if (asks || plan.swap_after_blocks.is_some()) && !somebody_is_there() {
+        bail!("somebody is to be asked to switch builds, and standard input is no terminal");
+    }
+    Ok(())
+}
+
+async fn carry_out(
+    args: &QualifyArgs,
+    resolved: &Resolved,
+    dir: &QualificationDir,
+) -> anyhow::Result<Exit> {
+    let stop = stop_on_signal(SAVING)?;
+    let mut work = Work::take_up(resolved, dir, stop)?;
+    let (reason, exit) = match all_blocks(&mut work).await {
+        Ok(Outcome::Judged(last)) => {
+            work.end(QualificationEnd::Complete)?;
+            return tell(args, dir, &last);
+        }
+        Ok(Outcome::Interrupted) => (QualificationEnd::Interrupted, Ok(Exit::Interrupted)),
+        Ok(Outcome::TimeOver) => {
+            console::remark("the time was over before the first look: nothing is decided");
+            (QualificationEnd::TimeOver, Ok(Exit::Inconclusive))
+        }
+        Err(error) => (QualificationEnd::Stopped, Err(error)),
+    };
+    work.end(reason)?;
+    console::remark(&go_on(dir.path()));
+    exit
+}
+
+fn go_on(dir: &Path) -> String {
+    let dir = dir.display();
+    format!("what has finished is kept; to go on: streamgauge qualify --resume {dir}")
+}
+
+fn tell(args: &QualifyArgs, dir: &QualificationDir, last: &ComparisonV2) -> anyhow::Result<Exit> {
+    let path = dir.file(COMPARISON).display().to_string();
+    match args.format {
+        Format::Json => {
+            console::result(&String::from_utf8(bytes(last)?)?)?;
+            console::remark(&path);
+        }
+        format => {
+            console::result(&show::comparison_v2(last, format))?;
+            console::result("")?;
+            console::result(&path)?;
+        }
+    }
+    Ok(exit_of_v2(last))
+}

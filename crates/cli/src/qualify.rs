@@ -1,0 +1,23 @@
+//! Qualifications: a plan's file, the order of its runs, how they are carried out, and what they
+//! amount to.
+
+mod activate;
+mod blocks;
+mod course;
+mod dir;
+mod file;
+mod flags;
+mod identity;
+mod judged;
+mod resolve;
+mod schedule;
+mod work;
+
+pub(crate) use activate::somebody_is_there;
+pub(crate) use blocks::{COMPARISON, Outcome, all_blocks, kept};
+pub(crate) use course::Course;
+pub(crate) use dir::QualificationDir;
+pub(crate) use judged::bytes;
+pub(crate) use resolve::Resolved;
+pub(crate) use schedule::ScheduleArgs;
+pub(crate) use work::Work;

@@ -1,0 +1,244 @@
+//! From tables of flags to the arguments of `run`: one vocabulary and one validation for both.
+
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, Command, CommandFactory, Parser};
+use toml::{Spanned, Value};
+
+use super::file::{Flags, Source};
+use crate::args::run::RunArgs;
+use crate::args::{Cli, Command as Asked};
+
+/// Flags that a qualification decides itself, and what to do instead.
+const DECIDED_HERE: [(&str, &str); 13] = [
+    ("attainment", "a qualification searches for nothing"),
+    ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
+    ("dry-run", "`streamgauge qualify --plan-only` sends nothing"),
+    ("format", "give --format to `qualify`"),
+    ("help", "it is no setting"),
+    ("name", "runs are named after the qualification and the arm"),
+    ("nonce-seed", "every run has prompts of its own"),
+    ("out", "give --out to `qualify`"),
+    ("search", "a qualification searches for nothing"),
+    ("search-from", "a qualification searches for nothing"),
+    ("search-step", "a qualification searches for nothing"),
+    ("search-to", "a qualification searches for nothing"),
+    ("simulate", "start `streamgauge sim` and give its address"),
+];
+
+/// Where a flag may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In `[baseline]` or `[candidate]`: how the server is reached and what it is.
+    Arm,
+    /// In `[[cell]]`: what differs from cell to cell.
+    Cell,
+    /// In `[run]`: what all runs have in common.
+    Run,
+}
+
+/// A table of flags that are known and may stand where they do.
+#[derive(Debug)]
+pub(super) struct Table<'a> {
+    /// What the table is called in the file.
+    pub(super) title: String,
+    flags: &'a Flags,
+}
+
+/// The flags of one run.
+#[derive(Debug)]
+pub(super) struct Merged<'a> {
+    source: &'a Source,
+    titles: String,
+    flags: BTreeMap<&'a str, (&'a Spanned<Value>, Range<usize>)>,
+}
+
+/// The flags that `run` has.
+pub(super) fn run_command() -> Command {
+    let mut cli = Cli::command();
+    cli.build();
+    cli.find_subcommand("run").expect("`run` is a command").clone()
+}
+
+fn argument<'a>(run: &'a Command, name: &str) -> Option<&'a Arg> {
+    run.get_arguments().find(|argument| argument.get_long() == Some(name))
+}
+
+/// Whether a flag is about a server or what it serves, and not about what is asked of it. The API
+/// is: answers of different APIs are not measured alike.
+fn is_of_arm(argument: &Arg) -> bool {
+    let name = argument.get_long();
+    let server = argument.get_help_heading() == Some("Server") && name != Some("api");
+    server || name == Some("deployment")
+}
+
+impl<'a> Table<'a> {
+    /// Checks that every key is a flag of `run` that may stand in this table.
+    pub(super) fn check(
+        source: &Source,
+        run: &Command,
+        title: String,
+        place: Place,
+        flags: &'a Flags,
+    ) -> anyhow::Result<Self> {
+        for key in flags.keys() {
+            let name = key.get_ref().as_str();
+            let refuse = |problem: String| {
+                Err(source.fault(key.span(), &format!("{title}: {name}: {problem}")))
+            };
+            let Some(argument) = argument(run, name) else {
+                return refuse(unknown(run, name));
+            };
+            if let Some((_, instead)) = DECIDED_HERE.iter().find(|(decided, _)| *decided == name) {
+                return refuse(format!("it is not for a qualification: {instead}"));
+            }
+            if name == "wait-ready" {
+                return refuse("write `ready = { timeout_s = … }` into the arm's table".to_owned());
+            }
+            match place {
+                Place::Arm if !is_of_arm(argument) => {
+                    return refuse(
+                        "both arms are measured alike; it belongs into [run] or [[cell]]"
+                            .to_owned(),
+                    );
+                }
+                Place::Cell if is_of_arm(argument) || name == "api" => {
+                    return refuse(
+                        "a cell is no server; it belongs into [run], [baseline] or [candidate]"
+                            .to_owned(),
+                    );
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { title, flags })
+    }
+}
+
+fn unknown(run: &Command, name: &str) -> String {
+    let dashed = name.replace('_', "-");
+    match argument(run, &dashed) {
+        Some(_) => format!("unknown; it is written {dashed:?}"),
+        None => {
+            "`streamgauge run` has no such flag; `streamgauge run --help` lists them".to_owned()
+        }
+    }
+}
+
+impl<'a> Merged<'a> {
+    /// The flags of several tables; later ones take the place of earlier ones.
+    pub(super) fn of(source: &'a Source, tables: &[&Table<'a>]) -> Self {
+        let mut flags = BTreeMap::new();
+        for table in tables {
+            for (key, value) in table.flags {
+                flags.insert(key.get_ref().as_str(), (value, key.span()));
+            }
+        }
+        let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
+        Self { source, titles: titles.join(" and "), flags }
+    }
+
+    /// The same flags, those of these names from elsewhere.
+    pub(super) fn with_from(&self, names: &[&str], other: &Self) -> Self {
+        let own = self.flags.iter().filter(|(name, _)| !names.contains(name));
+        let others = other.flags.iter().filter(|(name, _)| names.contains(name));
+        let flags = own.chain(others).map(|(name, value)| (*name, value.clone())).collect();
+        Self { source: self.source, titles: self.titles.clone(), flags }
+    }
+
+    /// The line of arguments: `--name=value` each.
+    pub(super) fn line(&self, run: &Command) -> anyhow::Result<Vec<String>> {
+        let mut line = Vec::new();
+        for (name, (value, _)) in &self.flags {
+            let Some(argument) = argument(run, name) else { continue };
+            line.extend(self.words(argument, name, value)?);
+        }
+        Ok(line)
+    }
+
+    fn words(
+        &self,
+        argument: &Arg,
+        name: &str,
+        value: &Spanned<Value>,
+    ) -> anyhow::Result<Vec<String>> {
+        let refuse = |problem: &str| {
+            Err(self.source.fault(value.span(), &format!("{}: {name}: {problem}", self.titles)))
+        };
+        let takes_value = argument.get_action().takes_values();
+        match (value.get_ref(), takes_value) {
+            (Value::Boolean(true), false) => Ok(vec![format!("--{name}")]),
+            (Value::Boolean(false), false) => Ok(Vec::new()),
+            (_, false) => refuse("it is true or false"),
+            (Value::Array(values), true) => {
+                if !matches!(argument.get_action(), ArgAction::Append) {
+                    return refuse("it takes one value, no list");
+                }
+                let words: Option<Vec<String>> =
+                    values.iter().map(|value| self.word(argument, value)).collect();
+                let Some(words) = words else { return refuse("its values are texts or numbers") };
+                Ok(words.iter().map(|word| format!("--{name}={word}")).collect())
+            }
+            (one, true) => match self.word(argument, one) {
+                Some(word) => Ok(vec![format!("--{name}={word}")]),
+                None => refuse("it takes a text or a number"),
+            },
+        }
+    }
+
+    /// A value as it is written on a line; paths lead from the folder of the plan.
+    fn word(&self, argument: &Arg, value: &Value) -> Option<String> {
+        Some(match value {
+            Value::Float(number) => number.to_string(),
+            Value::Integer(number) => number.to_string(),
+            Value::String(path) if is_path(argument) => {
+                from_folder(self.source.folder(), Path::new(path)).display().to_string()
+            }
+            Value::String(text) => text.clone(),
+            _ => return None,
+        })
+    }
+
+    /// The arguments of `run`.
+    pub(super) fn arguments(&self, run: &Command) -> anyhow::Result<RunArgs> {
+        let line = self.line(run)?;
+        let words = ["streamgauge".to_owned(), "run".to_owned()].into_iter().chain(line);
+        match Cli::try_parse_from(words) {
+            Ok(Cli { command: Asked::Run(args) }) => Ok(*args),
+            Ok(_) => bail!("arguments of `run` are another command's"),
+            Err(error) => Err(self.placed(&error)),
+        }
+    }
+
+    /// The parser's own words, with the place of the flag that they are about.
+    fn placed(&self, error: &clap::Error) -> anyhow::Error {
+        let text = error.to_string();
+        let text = text.split("\n\n").next().unwrap_or_default();
+        let text = text.trim_start_matches("error: ").replace("\n  ", " ");
+        let about = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(text)) => text.clone(),
+            Some(ContextValue::Strings(texts)) => texts.first().cloned().unwrap_or_default(),
+            _ => String::new(),
+        };
+        let name = about.trim_start_matches('-').split([' ', '=']).next().unwrap_or_default();
+        let problem = format!("{}: {text}", self.titles);
+        match self.flags.get(name) {
+            Some((value, _)) => self.source.fault(value.span(), &problem),
+            None => self.source.fault_of_all(&problem),
+        }
+    }
+}
+
+fn is_path(argument: &Arg) -> bool {
+    argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
+}
+
+/// A path as it is meant in a file of this folder.
+pub(super) fn from_folder(folder: &Path, path: &Path) -> PathBuf {
+    if path.is_absolute() { path.to_owned() } else { folder.join(path) }
+}

@@ -1,0 +1,320 @@
+//! From a plan's file to what is carried out: arguments for every run, the schedule, the gates.
+
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Command;
+use streamgauge_client::Endpoint;
+use streamgauge_metrics::MatchingCondition;
+use streamgauge_schema::{
+    Activation, Gates, Identifier, Load, QualificationArm, QualificationPlan, QualificationSide,
+    Readiness,
+};
+use toml::{Spanned, Value};
+
+use super::file::{Flags, PlanFile, Source, take, typed};
+use super::flags::{Merged, Place, Table, from_folder, run_command};
+use super::schedule::{Schedule, ScheduleArgs};
+use crate::args::run::RunArgs;
+use crate::input::read_text;
+use crate::planning::{Asked, millis};
+
+/// Seconds that a program may take to bring an arm up, where the plan does not say.
+const ACTIVATE_S: f64 = 600.0;
+/// Seconds that an arm may take to become ready, where the plan does not say.
+const READY_S: f64 = 300.0;
+/// Flags of an address; all others of an arm belong to its build.
+const OF_ADDRESS: [&str; 4] = ["api-key-env", "base-url", "ca-file", "header"];
+
+/// A plan that is ready to be carried out.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) plan: QualificationPlan,
+    pub(crate) cells: Vec<PlannedCell>,
+    /// The programs' own folder.
+    pub(crate) folder: std::path::PathBuf,
+}
+
+/// One cell, for both arms.
+#[derive(Debug)]
+pub(crate) struct PlannedCell {
+    pub(crate) name: Identifier,
+    pub(crate) load: Load,
+    baseline: ArmCell,
+    candidate: ArmCell,
+}
+
+/// One cell of one arm.
+#[derive(Debug)]
+pub(crate) struct ArmCell {
+    pub(crate) asked: Asked,
+    args: RunArgs,
+    /// The same at the other arm's address.
+    swapped: RunArgs,
+    /// The line of arguments that they were made of, without secrets.
+    line: Vec<String>,
+}
+
+/// How an arm is brought up, as the file says it.
+#[derive(Debug)]
+struct ArmKeys {
+    activation: Activation,
+    ready: Readiness,
+}
+
+impl Resolved {
+    /// Reads a plan and everything that it names; nothing is contacted.
+    pub(crate) fn read(path: &Path, args: &ScheduleArgs) -> anyhow::Result<Self> {
+        let (source, mut file) = Source::read(path)?;
+        let schedule = Schedule::of(&source, &file, args)?;
+        let name = file.name(&source)?;
+        let gates = gates(&source, &mut file)?;
+        let allow_differing = allowed(&source, &file)?;
+        let baseline = ArmKeys::take(&source, &mut file.baseline)?;
+        let candidate = ArmKeys::take(&source, &mut file.candidate)?;
+        check_arms(&source, &baseline, &candidate, &schedule)?;
+        let cells = cells(&source, &file)?;
+        let arm = |keys: ArmKeys, of: fn(&PlannedCell) -> &ArmCell| -> anyhow::Result<_> {
+            let url = cells.first().and_then(|cell| of(cell).args.server.base_url.as_deref());
+            Ok(QualificationArm {
+                base_url: Endpoint::parse(url.context("an arm has an address")?)?.to_string(),
+                activation: keys.activation,
+                ready: keys.ready,
+                arguments: cells.iter().map(|cell| of(cell).line.clone()).collect(),
+            })
+        };
+        let plan = QualificationPlan {
+            qualification_version: QualificationPlan::VERSION,
+            name,
+            instrument_version: env!("CARGO_PKG_VERSION").to_owned(),
+            source: std::path::absolute(path)?.display().to_string(),
+            options: args.words(),
+            aa_blocks: schedule.aa_blocks,
+            planned_blocks: schedule.planned_blocks,
+            max_time_ms: schedule.max_time_ms,
+            swap_after_blocks: schedule.swap_after_blocks,
+            gates,
+            allow_differing,
+            nonce_seed: getrandom::u64().context("no random number for the prompts")?,
+            cells: cells.iter().map(|cell| cell.name.clone()).collect(),
+            baseline: arm(baseline, |cell| &cell.baseline)?,
+            candidate: arm(candidate, |cell| &cell.candidate)?,
+        };
+        Ok(Self { plan, cells, folder: source.folder().to_owned() })
+    }
+}
+
+impl PlannedCell {
+    /// What is asked of an arm.
+    pub(crate) fn of(&self, side: QualificationSide) -> &ArmCell {
+        match side {
+            QualificationSide::Baseline => &self.baseline,
+            QualificationSide::Candidate => &self.candidate,
+        }
+    }
+}
+
+impl ArmCell {
+    /// The arguments of its runs, at its own address or at the other arm's.
+    pub(crate) fn args(&self, swapped: bool) -> &RunArgs {
+        if swapped { &self.swapped } else { &self.args }
+    }
+}
+
+impl ArmKeys {
+    /// Takes the keys that are no flags out of an arm's table.
+    fn take(source: &Source, flags: &mut Flags) -> anyhow::Result<Self> {
+        let timeout = take(flags, "activate_timeout_s");
+        let activation = match (take(flags, "activate"), timeout) {
+            (None, None) => Activation::None {},
+            (None, Some(timeout)) => {
+                return Err(source.fault(timeout.span(), "activate_timeout_s needs `activate`"));
+            }
+            (Some(activate), timeout) => activation(source, activate, timeout)?,
+        };
+        let ready = match take(flags, "ready") {
+            Some(value) => readiness(source, value)?,
+            None => Readiness { path: None, timeout_ms: millis("ready", READY_S)? },
+        };
+        Ok(Self { activation, ready })
+    }
+}
+
+fn activation(
+    source: &Source,
+    activate: Spanned<Value>,
+    timeout: Option<Spanned<Value>>,
+) -> anyhow::Result<Activation> {
+    let place = activate.span();
+    if activate.get_ref().as_str() == Some("ask") {
+        return match timeout {
+            None => Ok(Activation::Ask {}),
+            Some(timeout) => Err(source.fault(timeout.span(), "nobody who is asked is killed")),
+        };
+    }
+    let wanted = "it is a list of a program and its arguments, or \"ask\"; there is no shell";
+    let Value::Array(_) = activate.get_ref() else {
+        return Err(source.fault(place, &format!("activate: {wanted}")));
+    };
+    let command: Vec<String> = typed(source, "activate", activate)?;
+    let Some((program, arguments)) = command.split_first().filter(|(it, _)| !it.is_empty()) else {
+        return Err(source.fault(place, &format!("activate: {wanted}")));
+    };
+    // A name alone is looked for where all programs are.
+    let program = if program.contains('/') {
+        std::path::absolute(from_folder(source.folder(), Path::new(program)))?.display().to_string()
+    } else {
+        program.clone()
+    };
+    let timeout_ms = match timeout {
+        Some(value) => time(source, "activate_timeout_s", value)?,
+        None => millis("activate_timeout_s", ACTIVATE_S)?,
+    };
+    let command = std::iter::once(program).chain(arguments.iter().cloned()).collect();
+    Ok(Activation::Program { command, timeout_ms })
+}
+
+fn readiness(source: &Source, value: Spanned<Value>) -> anyhow::Result<Readiness> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Ready {
+        path: Option<String>,
+        timeout_s: Option<Value>,
+    }
+    let place = value.span();
+    let Ready { path, timeout_s } = typed(source, "ready", value)?;
+    if let Some(path) = path.as_deref().filter(|path| !path.starts_with('/')) {
+        return Err(
+            source.fault(place, &format!("ready: path {path:?} does not begin with a slash"))
+        );
+    }
+    let timeout_ms = match timeout_s {
+        Some(seconds) => time(source, "timeout_s", Spanned::new(place, seconds))?,
+        None => millis("timeout_s", READY_S)?,
+    };
+    Ok(Readiness { path, timeout_ms })
+}
+
+fn time(source: &Source, key: &str, value: Spanned<Value>) -> anyhow::Result<u64> {
+    let seconds = match value.get_ref() {
+        Value::Integer(seconds) => *seconds as f64,
+        Value::Float(seconds) => *seconds,
+        _ => return Err(source.fault(value.span(), &format!("{key}: it is a number of seconds"))),
+    };
+    super::file::millis(source, key, &Spanned::new(value.span(), seconds))
+}
+
+/// Arms are switched both, or neither; and only arms that are up at once can exchange addresses.
+fn check_arms(
+    source: &Source,
+    baseline: &ArmKeys,
+    candidate: &ArmKeys,
+    schedule: &Schedule,
+) -> anyhow::Result<()> {
+    let switched = [baseline, candidate].map(|arm| arm.activation != (Activation::None {}));
+    match (switched, schedule.swap_after_blocks) {
+        ([true, false] | [false, true], _) => Err(source.fault_of_all(
+            "one arm has `activate` and the other has not: an arm that is switched to must be \
+             switched back",
+        )),
+        ([true, true], Some(_)) => Err(source.fault_of_all(
+            "--swap-addresses is for arms that are up at once; these are switched by `activate`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn gates(source: &Source, file: &mut PlanFile) -> anyhow::Result<Gates> {
+    let PlanFile { gates, gate, alpha, max_failure_ratio, .. } = file;
+    if let Some(path) = gates {
+        if gate.is_some() || alpha.is_some() || max_failure_ratio.is_some() {
+            return Err(source.fault(
+                path.span(),
+                "gates names a file: [[gate]], alpha and max_failure_ratio belong into it",
+            ));
+        }
+        let path = from_folder(source.folder(), path.get_ref());
+        return toml::from_str(&read_text(&path)?).with_context(|| path.display().to_string());
+    }
+    let golden = Gates::default();
+    let place = gate.as_ref().map_or(0..0, Spanned::span);
+    let value = |stated: &Option<Spanned<f64>>, default| {
+        stated.as_ref().map_or(default, |stated| *stated.get_ref())
+    };
+    Gates::new(
+        value(alpha, golden.alpha()),
+        value(max_failure_ratio, golden.max_failure_ratio()),
+        gate.take().map_or_else(|| golden.gates().to_vec(), Spanned::into_inner),
+    )
+    .map_err(|fault| source.fault(place, &fault.to_string()))
+}
+
+fn allowed(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<Identifier>> {
+    let one = |name: &Spanned<String>| {
+        let fault =
+            |problem: String| source.fault(name.span(), &format!("allow_differing: {problem}"));
+        let condition: MatchingCondition =
+            name.get_ref().parse().map_err(|error| fault(format!("{error}")))?;
+        Identifier::new(condition.as_str()).context("conditions are named by identifiers")
+    };
+    file.allow_differing.iter().map(one).collect()
+}
+
+fn cells(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<PlannedCell>> {
+    let run = run_command();
+    let table = |title: String, place, flags| Table::check(source, &run, title, place, flags);
+    let common = table("[run]".to_owned(), Place::Run, &file.run)?;
+    let arms = [("[baseline]", &file.baseline), ("[candidate]", &file.candidate)]
+        .map(|(title, flags)| table(title.to_owned(), Place::Arm, flags));
+    let [baseline, candidate] = arms;
+    let (baseline, candidate) = (baseline?, candidate?);
+    let none = Flags::new();
+    let tables: Vec<&Flags> =
+        if file.cell.is_empty() { vec![&none] } else { file.cell.iter().collect() };
+    let mut cells: Vec<PlannedCell> = Vec::new();
+    for (number, flags) in (1..).zip(tables) {
+        let title = format!("[[cell]] {number}");
+        let cell = table(title.clone(), Place::Cell, flags)?;
+        let merged = |arm| Merged::of(source, &[&common, &cell, arm]);
+        let of = |own, other| arm_cell(&run, &merged(own), &merged(other));
+        let cell = PlannedCell::new(of(&baseline, &candidate)?, of(&candidate, &baseline)?)
+            .map_err(|error| source.fault_of_all(&format!("{title}: {error:#}")))?;
+        if cells.iter().any(|known| known.name == cell.name) {
+            return Err(source.fault_of_all(&format!(
+                "{title} is a second cell {}; give one of them another load, or a name with `cell = \
+                 \"…\"`",
+                cell.name
+            )));
+        }
+        cells.push(cell);
+    }
+    Ok(cells)
+}
+
+fn arm_cell(run: &Command, own: &Merged<'_>, other: &Merged<'_>) -> anyhow::Result<ArmCell> {
+    let args = own.arguments(run)?;
+    Ok(ArmCell {
+        asked: Asked::read(&args)?,
+        swapped: own.with_from(&OF_ADDRESS, other).arguments(run)?,
+        line: own.line(run)?.into_iter().map(without_secret).collect(),
+        args,
+    })
+}
+
+/// Of a header only the name.
+fn without_secret(word: String) -> String {
+    match word.strip_prefix("--header=").and_then(|header| header.split_once(':')) {
+        Some((name, _)) => format!("--header={name}: …"),
+        None => word,
+    }
+}
+
+impl PlannedCell {
+    fn new(baseline: ArmCell, candidate: ArmCell) -> anyhow::Result<Self> {
+        let mut loads = baseline.asked.loads(&baseline.args)?;
+        match (loads.pop(), loads.is_empty()) {
+            (Some(load), true) => Ok(Self { name: load.cell.clone(), load, baseline, candidate }),
+            _ => anyhow::bail!("it gives several cells; write a [[cell]] for each"),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `qualify`: two simulated servers that take turns on one port.
+
+mod bench;
+mod resumed;
+mod switched;
+
+use serde_json::Value;
+
+use bench::{Bench, quick_plan};
+
+/// The verdict and the runs of each side in the comparison of a qualification.
+fn judged(dir: &std::path::Path, file: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(dir.join(file)).unwrap()).unwrap()
+}
+
+#[test]
+fn a_slower_candidate_fails_and_the_baseline_does_not() {
+    let bench = Bench::new();
+    bench.plan(&format!("aa = 3\nblocks = 4\n{}", quick_plan(&bench, "20", "22.4")));
+    let finished = bench.qualify(&[]);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let dir = bench.only_dir();
+    let comparison = judged(&dir, "comparison.json");
+    assert_eq!(comparison["verdict"], "fail", "{comparison}");
+    let cell = &comparison["cells"]["c12"];
+    assert_eq!(cell["baseline_runs"].as_array().unwrap().len(), 4);
+    let change = cell["metrics"]["decode_rate_p50_tok_per_s"]["delta_percent"].as_f64().unwrap();
+    assert!((-15.0..-8.0).contains(&change), "{change}");
+    let aa = judged(&dir, "aa-comparison.json");
+    assert_ne!(aa["verdict"], "fail", "{aa}");
+
+    // The order alternates, and an arm that goes on is not activated again.
+    let order: Vec<String> =
+        bench.steps(&dir, "begun").iter().map(|it| place(&it["visit"])).collect();
+    assert_eq!(
+        order,
+        [
+            "aa1b", "aa1c", "aa2c", "aa2b", "aa3b", "aa3c", "blocks1b", "blocks1c", "blocks2c",
+            "blocks2b", "blocks3b", "blocks3c", "blocks4c", "blocks4b",
+        ]
+    );
+    let activated: Vec<String> =
+        bench.steps(&dir, "activated").iter().map(|it| place(&it["visit"])).collect();
+    assert_eq!(
+        activated,
+        [
+            "aa1b", "aa1c", "aa2b", "aa3c", "blocks1b", "blocks1c", "blocks2b", "blocks3c",
+            "blocks4b"
+        ]
+    );
+    assert!(finished.stderr.contains("block 2 of 4, candidate, cell c12 …"), "{}", finished.stderr);
+    assert!(finished.stdout.trim_end().ends_with("comparison.json"), "{}", finished.stdout);
+}
+
+/// `blocks2b` for the baseline's visit in the second block.
+fn place(visit: &Value) -> String {
+    let side = visit["side"].as_str().unwrap();
+    format!("{}{}{}", visit["phase"].as_str().unwrap(), visit["block"], &side[..1])
+}

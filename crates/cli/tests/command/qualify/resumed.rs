@@ -1,0 +1,100 @@
+//! A qualification that was cut off goes on where it was.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::bench::{Bench, quick_plan};
+use super::judged;
+
+/// Starts a qualification and sends a signal once so many runs have begun.
+fn cut_off(bench: &Bench, begun: usize, signal: Signal) -> Option<i32> {
+    let mut child = bench
+        .command(&[])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let waited = Instant::now();
+    let seen = || {
+        let dir = std::fs::read_dir(bench.path("qualifications")).ok()?.next()?.ok()?.path();
+        let log = std::fs::read_to_string(dir.join("log.jsonl")).ok()?;
+        Some(log.matches("\"begun\"").count())
+    };
+    while seen().is_none_or(|count| count < begun) {
+        assert!(waited.elapsed() < Duration::from_secs(60), "waited for {begun} runs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+    child.wait().unwrap().code()
+}
+
+/// The slots of the runs that count.
+fn slots(steps: &[Value]) -> Vec<String> {
+    let mut slots: Vec<String> =
+        steps.iter().map(|step| format!("{}{}", step["visit"], step["cell"])).collect();
+    slots.sort_unstable();
+    slots
+}
+
+#[test]
+fn after_a_kill_the_same_runs_are_there() {
+    let bench = Bench::new();
+    bench.plan(&format!("blocks = 3\n{}", quick_plan(&bench, "20", "24")));
+    assert_eq!(cut_off(&bench, 4, Signal::SIGKILL), None);
+    let dir = bench.only_dir();
+    // The end may come while a line is written.
+    let log = dir.join("log.jsonl");
+    let mut text = std::fs::read(&log).unwrap();
+    text.extend_from_slice(b"{\"at_ms\":1,\"step\":{\"fini");
+    std::fs::write(&log, text).unwrap();
+
+    let finished = bench.resume(&dir);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let all = bench.steps(&dir, "finished");
+    assert_eq!(all.len(), 6);
+    let mut unique = slots(&all);
+    unique.dedup();
+    assert_eq!(unique.len(), 6);
+    // The run that was cut off was taken anew; its directory is kept.
+    assert_eq!(bench.steps(&dir, "begun").len(), 7);
+    assert_eq!(std::fs::read_dir(dir.join("runs")).unwrap().count(), 7);
+    let comparison = judged(&dir, "comparison.json");
+    let said = comparison["limitations"].to_string();
+    assert!(said.contains("were taken anew: 1."), "{said}");
+    assert!(said.contains("taken up again, so that their runs are apart in time: 2."), "{said}");
+
+    // Nothing is left to do.
+    let again = bench.resume(&dir);
+    assert_eq!(again.code, Some(1), "{}", again.stderr);
+    assert!(again.stderr.contains("is complete"), "{}", again.stderr);
+    assert_eq!(bench.steps(&dir, "begun").len(), 7);
+}
+
+#[test]
+fn ctrl_c_keeps_what_has_finished_and_says_how_to_go_on() {
+    let bench = Bench::new();
+    bench.plan(&format!("blocks = 3\n{}", quick_plan(&bench, "10", "10")));
+    assert_eq!(cut_off(&bench, 2, Signal::SIGINT), Some(130));
+    let dir = bench.only_dir();
+    assert_eq!(bench.steps(&dir, "ended")[0]["reason"], "interrupted");
+    let finished = bench.resume(&dir);
+    assert!(matches!(finished.code, Some(0 | 3)), "{}", finished.stderr);
+    assert_eq!(bench.steps(&dir, "finished").len(), 6);
+}
+
+#[test]
+fn another_plan_is_no_way_to_go_on() {
+    let bench = Bench::new();
+    bench.plan(&format!("blocks = 3\n{}", quick_plan(&bench, "20", "24")));
+    cut_off(&bench, 2, Signal::SIGKILL);
+    let dir = bench.only_dir();
+    bench.plan(&format!("blocks = 4\n{}", quick_plan(&bench, "20", "24")));
+    let finished = bench.resume(&dir);
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("it is not the plan of"), "{}", finished.stderr);
+    let nowhere = bench.resume(&bench.path("nowhere"));
+    assert_eq!(nowhere.code, Some(2));
+}
