@@ -66,6 +66,12 @@ impl BlockNoise {
         Some(Self { deviation: self.deviation * (self.degrees / least).sqrt(), ..self })
     }
 
+    /// Degrees of freedom that it is known with.
+    #[must_use]
+    pub fn degrees_of_freedom(self) -> f64 {
+        self.degrees
+    }
+
     /// The noise in percent.
     #[must_use]
     pub fn percent(self) -> f64 {

@@ -13,8 +13,8 @@ use crate::commands::compare::exit_of_v2;
 use crate::console;
 use crate::exit::Exit;
 use crate::qualify::{
-    COMPARISON, Course, Outcome, QualificationDir, Resolved, ScheduleArgs, Work, all_blocks, bytes,
-    kept, somebody_is_there,
+    COMPARISON, Course, Outcome, Outlook, QualificationDir, Resolved, ScheduleArgs, Work,
+    all_blocks, bytes, kept, somebody_is_there,
 };
 use crate::show;
 use crate::signals::{SAVING, stop_on_signal};
@@ -23,6 +23,7 @@ use crate::signals::{SAVING, stop_on_signal};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  streamgauge qualify kernel-change.toml --plan-only --from qualifications/earlier-…
   streamgauge qualify kernel-change.toml
   streamgauge qualify kernel-change.toml --until-decided --max-blocks 12
   streamgauge qualify --resume qualifications/kernel-change-…")]
@@ -36,6 +37,12 @@ pub(crate) struct QualifyArgs {
     resume: Option<PathBuf>,
     #[command(flatten)]
     schedule: ScheduleArgs,
+    /// Contact nothing: print the order of the runs, and what their number can decide
+    #[arg(long, conflicts_with = "resume")]
+    plan_only: bool,
+    /// Earlier measurements that tell the noise: qualifications, comparisons, or runs of one build
+    #[arg(long, value_name = "PATH", num_args = 1.., requires = "plan_only")]
+    from: Vec<PathBuf>,
     /// Folder in which the directory of the qualification is made
     #[arg(long, value_name = "FOLDER", default_value = "qualifications")]
     #[arg(help_heading = "Output")]
@@ -52,9 +59,21 @@ pub(crate) async fn qualify(args: &QualifyArgs) -> anyhow::Result<Exit> {
     }
     let path = args.plan.as_deref().context("a plan is needed")?;
     let resolved = Resolved::read(path, &args.schedule)?;
+    if args.plan_only {
+        return plan_only(args, &resolved);
+    }
     check_somebody(&resolved)?;
     let dir = QualificationDir::create(&args.out, &resolved.plan)?;
     carry_out(args, &resolved, &dir).await
+}
+
+fn plan_only(args: &QualifyArgs, resolved: &Resolved) -> anyhow::Result<Exit> {
+    let outlook = Outlook::of(resolved, &args.from)?;
+    console::result(&match args.format {
+        Format::Json => serde_json::to_string_pretty(&outlook)?,
+        format => show::outlook(&outlook, format),
+    })?;
+    Ok(Exit::Done)
 }
 
 /// Goes on where the log ends. The plan's file is read again, as headers and keys stand nowhere
