@@ -33,7 +33,7 @@ pub(super) fn of(
     let found = [
         evidence(plan),
         schedule::stopped(run, load),
-        schedule::invalid_stages(load),
+        schedule::invalid_stages(run, load),
         responses::contaminated(run),
         not_succeeded(load),
         client_limited(instrument),

@@ -332,7 +332,8 @@ pub struct LoadReport {
     pub timed_out: u64,
     /// Requests that were stopped under way.
     pub cancelled: u64,
-    /// Requests that were never sent.
+    /// Requests that were never sent. Of a run that was cut off (it has no end in its journal), also
+    /// those that were under way then: nobody knows which.
     pub not_sent: u64,
     /// Requests sent before the measurement and left out of it.
     pub warmup: u64,
@@ -359,7 +360,7 @@ pub struct StageReport {
     pub sent: u64,
     /// Requests sent, but late.
     pub late: u64,
-    /// Requests never sent.
+    /// Requests never sent, or under way when the run was cut off, as in `not_sent`.
     pub unsent: u64,
     /// Whether every request was sent. If not, the stage did not offer the load that it names.
     pub valid: bool,

@@ -29,14 +29,20 @@ pub(super) fn stopped(run: &CollectedRun<'_>, load: &LoadReport) -> Option<Strin
     Some(format!("{reason} Requests cut under way: {cancelled}; never sent: {not_sent}."))
 }
 
-pub(super) fn invalid_stages(load: &LoadReport) -> Option<String> {
+/// Stages of which requests have no line. Where the journal has no end, such a request may have been
+/// under way when the run was cut off: nobody knows.
+pub(super) fn invalid_stages(run: &CollectedRun<'_>, load: &LoadReport) -> Option<String> {
     let invalid = || load.stages.iter().filter(|stage| !stage.valid);
     let sum = |of: fn(&StageReport) -> u64| invalid().map(of).sum::<u64>();
     let (unsent, planned) = (sum(|stage| stage.unsent), sum(|stage| stage.planned));
+    let (offered, sent) = match run.trailer {
+        Some(_) => ("were not offered", "never sent"),
+        None => ("are not known to have been offered", "never sent or lost under way"),
+    };
     (unsent > 0).then(|| {
         format!(
-            "Stages of the schedule that were not offered: {} of {}; requests never sent in them: \
-             {unsent} of {planned}.",
+            "Stages of the schedule that {offered}: {} of {}; requests {sent} in them: {unsent} of \
+             {planned}.",
             invalid().count(),
             load.stages.len()
         )

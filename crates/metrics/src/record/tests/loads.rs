@@ -153,6 +153,18 @@ fn a_request_belongs_to_the_stage_that_its_place_is_in() {
         "Stages of the schedule that were not offered: 1 of 3; requests never sent in them: 2 of 4.",
     ];
     assert_eq!([0, 1].map(|at: usize| record.limitations[at].as_str()), expected);
+
+    // Without an end of the journal they may have been under way.
+    run.ended = false;
+    let record = run.record();
+    assert_sound(&record);
+    let expected = [
+        "The run was cut off: its journal has no end. Requests cut under way: 0; never sent or lost \
+         under way: 2.",
+        "Stages of the schedule that are not known to have been offered: 1 of 3; requests never sent \
+         or lost under way in them: 2 of 4.",
+    ];
+    assert_eq!([0, 1].map(|at: usize| record.limitations[at].as_str()), expected);
 }
 
 #[test]
