@@ -12,8 +12,9 @@ use crate::journal::JournalLine;
 use crate::plan::Plan;
 use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
+use crate::search::SearchReport;
 
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "comparison",
     "gates",
     "journal",
@@ -21,6 +22,7 @@ const NAMES: [&str; 7] = [
     "qualification-log",
     "qualification-plan",
     "run-record",
+    "search-report",
 ];
 
 /// The names that [`json_schema`] knows.
@@ -30,8 +32,8 @@ pub fn schema_names() -> &'static [&'static str] {
 }
 
 /// The JSON Schema of a document by name: `comparison` (any version), `gates`, `journal` (one line
-/// of it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved) or
-/// `run-record` (any version). `None` for another name.
+/// of it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
+/// `run-record` (any version) or `search-report`. `None` for another name.
 ///
 /// A schema knows the members, types and words; what members must agree on is a matter of
 /// verification.
@@ -53,6 +55,7 @@ pub fn json_schema(name: &str) -> Option<Value> {
         "qualification-log" => of::<QualificationLine>(),
         "qualification-plan" => of::<QualificationPlan>(),
         "run-record" => run_record(),
+        "search-report" => of::<SearchReport>(),
         _ => return None,
     })
 }

@@ -27,6 +27,7 @@
 //! | `observation`, `extraction`, `outcome`, `journal` | what comes out of it |
 //! | `expectation`, `grade` | what an answer is held against, and the receipt |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
+//! | `search` | what a search for the highest load found |
 //! | `gate` | which figures a comparison holds to which limits |
 //! | `qualification` | what is measured in which order to decide, and the log of it |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
@@ -55,6 +56,7 @@ mod plan;
 mod qualification;
 mod record;
 mod request;
+mod search;
 mod stream;
 mod text;
 mod timestamp;
@@ -112,6 +114,7 @@ pub use record::{
     TimeBasis, TokenAccounting, TokenSource, Unit, Window, WindowName, Windows,
 };
 pub use request::Request;
+pub use search::{ProbeFault, SearchProbe, SearchReport, SearchSchema, SearchedLoad};
 pub use stream::{Dialect, End, Head};
 pub use text::{Identifier, PublicText, SourceUrl};
 pub use timestamp::Timestamp;
