@@ -3,6 +3,9 @@
 /// Digits that a measurement bears.
 const DIGITS: usize = 4;
 
+/// Powers of ten whose digits a reader can still take in; what lies beyond has an exponent.
+const PLAIN: std::ops::Range<i32> = -6..15;
+
 /// A figure with four significant digits, or all digits before the point, and separated thousands;
 /// `–` when there is none.
 pub(crate) fn figure(value: Option<f64>) -> String {
@@ -10,6 +13,9 @@ pub(crate) fn figure(value: Option<f64>) -> String {
     // Rounding may add a digit before the point, so it comes first.
     let rounded = format!("{value:.*e}", DIGITS - 1);
     let exponent: i32 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    if !PLAIN.contains(&exponent) {
+        return rounded;
+    }
     let decimals = usize::try_from(DIGITS as i32 - 1 - exponent).unwrap_or(0);
     let text = format!("{value:.*}", if value == 0.0 { 0 } else { decimals.min(DIGITS + 2) });
     if text.contains('.') { text } else { separated(&text) }
@@ -22,7 +28,10 @@ pub(crate) fn count(value: u64) -> String {
 
 /// A change in percent with its sign.
 pub(crate) fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:+.2} %"))
+    let shown = |value: f64| {
+        if value.abs() < 1e15 { format!("{value:+.2} %") } else { format!("{value:+.3e} %") }
+    };
+    value.map_or_else(|| "–".to_owned(), shown)
 }
 
 fn separated(digits: &str) -> String {
@@ -56,9 +65,17 @@ mod tests {
             (Some(496.0971620002965), "496.1"),
             (Some(14939.95374699989), "14,940"),
             (Some(1234567.0), "1,234,567"),
+            (Some(999_400_000_000_000.0), "999,400,000,000,000"),
+            (Some(999_960_000_000_000.0), "1.000e15"),
+            (Some(1e300), "1.000e300"),
+            (Some(-f64::MAX), "-1.798e308"),
+            (Some(0.00000456), "0.000005"),
+            (Some(4.56e-7), "4.560e-7"),
+            (Some(5e-324), "4.941e-324"),
         ] {
             assert_eq!(figure(value), expected);
         }
+        assert_eq!(percent(Some(1e300)), "+1.000e300 %");
         assert_eq!(count(1000), "1,000");
         assert_eq!(percent(Some(-5.190841829382952)), "-5.19 %");
     }
