@@ -1,5 +1,6 @@
 //! The command line.
 
+mod effects;
 pub(crate) mod run;
 mod values;
 

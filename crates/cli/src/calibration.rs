@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Deserialize;
@@ -191,7 +190,7 @@ fn run_args(base_url: &str, streams: u64, pace: Pace, workers: u64) -> anyhow::R
         &["--output-tokens", &events, "--workers", &workers],
     ]
     .concat();
-    match Cli::try_parse_from(line).context("the calibration's own arguments")?.command {
+    match Cli::read(line).context("the calibration's own arguments")?.command {
         Subcommand::Run(args) => Ok(*args),
         _ => bail!("the calibration's own arguments are those of `run`"),
     }

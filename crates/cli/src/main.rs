@@ -8,6 +8,7 @@ mod deployment;
 mod exit;
 mod input;
 mod measure;
+mod notices;
 mod planning;
 mod progress;
 mod qualify;
@@ -18,12 +19,11 @@ mod signals;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::Cli;
 
 fn main() -> ExitCode {
-    let outcome = commands::run(Cli::parse());
+    let line = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let outcome = commands::run(line);
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) if console::is_closed_pipe(&error) => exit::Exit::Done.into(),

@@ -8,10 +8,11 @@ use streamgauge_client::{
     Access, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError,
     make_private_folder, run,
 };
-use streamgauge_schema::{EndReason, JournalLine, Plan, RequestLine, RunRecordV2, Stage};
+use streamgauge_schema::{EndReason, JournalLine, Plan, RunRecordV2};
 use tokio::sync::watch;
 
 use crate::exit::{Exit, Unreachable};
+use crate::notices::{FailureGroup, Notices};
 use crate::planning::Cell;
 use crate::progress::Progress;
 use crate::rebuild::rebuild;
@@ -22,15 +23,9 @@ pub(crate) struct Measured {
     pub(crate) dir: RunDir,
     pub(crate) record: RunRecordV2,
     pub(crate) failures: Vec<FailureGroup>,
+    /// Measured responses that named another model than the expected one.
+    pub(crate) other_model: u64,
     pub(crate) interrupted: bool,
-}
-
-/// Requests that failed in the same way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FailureGroup {
-    pub(crate) class: String,
-    pub(crate) count: u64,
-    pub(crate) example: String,
 }
 
 /// Measures a cell into a new directory below `out`.
@@ -59,12 +54,12 @@ pub(crate) async fn measure_into(
         false => None,
     };
     let mut progress = Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests);
-    let mut failures = Vec::new();
+    let mut notices = Notices::new(&cell.plan);
     let sink = |line: JournalLine| {
         journal.append(&line)?;
         if let JournalLine::Request(line) = &line {
             progress.note(line);
-            group(&mut failures, line);
+            notices.note(line);
         }
         Ok::<(), JournalError>(())
     };
@@ -79,10 +74,12 @@ pub(crate) async fn measure_into(
     journal.finish()?;
     let rebuilt = rebuild(&dir)?;
     rebuilt.write(&dir)?;
+    let (failures, other_model) = notices.finish();
     Ok(Measured {
         dir,
         record: rebuilt.record,
         failures,
+        other_model,
         interrupted: trailer.reason == EndReason::Interrupted,
     })
 }
@@ -100,20 +97,6 @@ pub(crate) async fn create_dir(out: &Path, plan: &Plan) -> Result<RunDir, RunDir
         }
     }
     RunDir::create(out, plan, RunClock::start().started_at())
-}
-
-fn group(groups: &mut Vec<FailureGroup>, line: &RequestLine) {
-    let Some(failure) = &line.failure else { return };
-    let class = match line.stage {
-        Stage::Measured => failure.class.to_string(),
-        Stage::Warmup => format!("{} (warm-up)", failure.class),
-    };
-    match groups.iter_mut().find(|group| group.class == class) {
-        Some(group) => group.count += 1,
-        None => {
-            groups.push(FailureGroup { class, count: 1, example: failure.message.clone() });
-        }
-    }
 }
 
 impl Measured {

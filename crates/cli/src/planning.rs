@@ -76,8 +76,12 @@ impl Asked {
         }
         let limits = &args.limits;
         let max_error_ratio = limits.max_error_rate;
+        let prompts = PromptFile::read(&args.prompts)?;
+        if let (false, Some(flag)) = (prompts.needs_lengths(), args.prompts.lengths_from()) {
+            bail!("{flag}: no line of the --dataset has \"input_tokens\"; leave {flag} out");
+        }
         Ok(Self {
-            prompts: PromptFile::read(&args.prompts)?,
+            prompts,
             extra_body: extra_body(args.answers.extra_body.as_deref())?,
             limits: Limits {
                 connect_timeout_ms: millis("--connect-timeout", limits.connect_timeout)?,
@@ -303,7 +307,7 @@ fn extra_body(text: Option<&str>) -> anyhow::Result<BTreeMap<String, Json>> {
 pub(crate) fn millis(flag: &str, seconds: f64) -> anyhow::Result<u64> {
     // A day is longer than any request; the bound keeps instants representable.
     if !(0.001..=86_400.0).contains(&seconds) {
-        bail!("{flag} {seconds} is not within 0.001 to 86400 seconds");
+        bail!("{flag} {seconds:?} is not within 0.001 to 86400 seconds");
     }
     Ok((seconds * 1000.0).round() as u64)
 }
@@ -312,6 +316,6 @@ fn ratio(flag: &str, value: f64) -> anyhow::Result<f64> {
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {
-        bail!("{flag} {value} is not within 0 to 1")
+        bail!("{flag} {value:?} is not within 0 to 1")
     }
 }

@@ -14,4 +14,4 @@ pub(crate) use comparison::comparison;
 pub(crate) use comparison_v2::comparison_v2;
 pub(crate) use outlook::outlook;
 pub(crate) use run::run;
-pub(crate) use search::search;
+pub(crate) use search::{load_figure, probe_fault, search, searched};

@@ -49,7 +49,7 @@ pub(crate) struct ServerArgs {
     /// Address of the server, with or without /v1
     #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Measure a simulated server that is started for this run, whatever --base-url says
+    /// Measure a simulated server that is started for this run, whatever OPENAI_BASE_URL says
     #[arg(long)]
     pub(crate) simulate: bool,
     /// API to speak: anthropic-messages, ollama-chat, ollama-generate, openai-chat,
@@ -89,10 +89,10 @@ pub(crate) struct PromptArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) dataset: Option<PathBuf>,
     /// Put a line of its own before each prompt of the dataset, so that no two are equal
-    #[arg(long, requires = "dataset")]
+    #[arg(long)]
     pub(crate) nonce: bool,
     /// Use the dataset again from its first line when it is too short
-    #[arg(long, requires = "dataset", conflicts_with = "nonce")]
+    #[arg(long, conflicts_with_all = ["nonce", "trace"])]
     pub(crate) repeat: bool,
     /// Length of a synthetic prompt, as the server counts it
     #[arg(long, value_name = "TOKENS", default_value_t = 512, conflicts_with = "dataset")]
@@ -101,7 +101,7 @@ pub(crate) struct PromptArgs {
     #[arg(long, value_name = "TOKENS", conflicts_with = "dataset")]
     pub(crate) prefix_tokens: Option<u64>,
     /// Different shared beginnings; prompt after prompt takes the next
-    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "prefix_tokens")]
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub(crate) prefixes: u64,
     /// Seed of the synthetic prompts
     #[arg(long, value_name = "SEED", default_value_t = 0, conflicts_with = "dataset")]
@@ -115,12 +115,23 @@ pub(crate) struct PromptArgs {
     #[arg(long, conflicts_with_all = ["dataset", "nonce_seed"])]
     pub(crate) allow_cached_prompts: bool,
     /// Take four tokens for three words instead of asking the server to count a few prompts
-    #[arg(long, conflicts_with = "dataset")]
+    #[arg(long)]
     pub(crate) no_length_probes: bool,
     /// Count tokens by this tokenizer.json instead of asking the server
     #[cfg(feature = "tokenizer")]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["dataset", "no_length_probes"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_length_probes")]
     pub(crate) tokenizer: Option<PathBuf>,
+}
+
+impl PromptArgs {
+    /// The flag that says where lengths in words come from, if one does.
+    pub(crate) fn lengths_from(&self) -> Option<&'static str> {
+        #[cfg(feature = "tokenizer")]
+        if self.tokenizer.is_some() {
+            return Some("--tokenizer");
+        }
+        self.no_length_probes.then_some("--no-length-probes")
+    }
 }
 
 /// What the answers are to be.
@@ -167,16 +178,16 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "R[,R…]", value_parser = parse_rates)]
     pub(crate) request_rate: Option<Sweep<Rates>>,
     /// Send each request when the "at_ms" of its line in the dataset says
-    #[arg(long, requires = "dataset")]
+    #[arg(long)]
     pub(crate) trace: bool,
     /// How requests of a rate are spread
-    #[arg(long, value_enum, default_value_t, requires = "request_rate")]
+    #[arg(long, value_enum, default_value_t)]
     pub(crate) arrival: Arrival,
     /// Shape of gamma arrivals: below 1 they come in bursts, above 1 more evenly
     #[arg(long, value_name = "SHAPE", default_value_t = 1.0, allow_negative_numbers = true)]
     pub(crate) burstiness: f64,
     /// Seed of random arrivals
-    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "request_rate")]
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub(crate) arrival_seed: u64,
     /// Most requests under way at once where they are sent by a rate or a trace; others wait, and
     /// are late
@@ -212,20 +223,21 @@ pub(crate) struct GoalArgs {
     #[arg(long, value_name = "GOAL", num_args = 1.., value_parser = parse_goal)]
     pub(crate) goodput: Vec<Goal>,
     /// Look for the highest concurrency or rate at which the goals hold; each probe is a run
-    #[arg(long, value_enum, value_name = "WHAT", requires = "goodput")]
+    #[arg(long, value_enum, value_name = "WHAT")]
     #[arg(conflicts_with_all = ["concurrency", "request_rate", "trace", "cell", "max_concurrency"])]
+    #[arg(conflicts_with = "calibrate")]
     pub(crate) search: Option<SearchFor>,
     /// Share of requests that must be good for the goals to hold
     #[arg(long, value_name = "RATIO", default_value_t = 0.95, allow_negative_numbers = true)]
     pub(crate) attainment: f64,
     /// Where the search begins
-    #[arg(long, value_name = "N", default_value_t = 1.0, requires = "search")]
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub(crate) search_from: f64,
     /// The most that the search tries
-    #[arg(long, value_name = "N", default_value_t = 1024.0, requires = "search")]
+    #[arg(long, value_name = "N", default_value_t = 1024.0)]
     pub(crate) search_to: f64,
     /// Step between rates at which the search ends, as a share of the rate
-    #[arg(long, value_name = "RATIO", default_value_t = 0.05, requires = "search")]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.05)]
     pub(crate) search_step: f64,
 }
 

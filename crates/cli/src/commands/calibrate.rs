@@ -17,10 +17,14 @@ A simulated server in a second process answers fifty events a second to each str
 account of when it wrote them. On an idle machine the errors are this client's own; leave the
 machine alone meanwhile, and give client and server a processor each.
 
+After the rows asked for comes one of 32 streams that the server writes as fast as it can: its
+events/s are the most that this client observes here. A rate of events beyond that is no test of a
+server, and `run --calibrate` warns of it.
+
 Example:
   streamgauge calibrate --streams 64,1000")]
 pub(crate) struct CalibrateArgs {
-    /// Streams at once, a row each
+    /// Streams at once, a row each; a last row of 32 streams without any pace follows
     #[arg(long, value_name = "N[,N…]", value_delimiter = ',', default_value = "1,64,256,1000")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=65_536))]
     streams: Vec<u64>,

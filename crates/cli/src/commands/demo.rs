@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::{Args, Parser};
+use clap::Args;
 use streamgauge_metrics::compare_point;
 use streamgauge_schema::{RunRecord, RunRecordV2};
 use streamgauge_sim::{SimConfig, spawn_thread};
@@ -102,7 +102,7 @@ fn run_args(name: &str) -> anyhow::Result<RunArgs> {
         "--output-tokens",
         "64",
     ];
-    match Cli::try_parse_from(line).context("the demonstration's own arguments")?.command {
+    match Cli::read(line).context("the demonstration's own arguments")?.command {
         Command::Run(args) => Ok(*args),
         _ => bail!("the demonstration's own arguments are those of `run`"),
     }

@@ -56,7 +56,11 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         planner = Planner::new(args, &asked, &server) => planner?,
     };
     if args.output.dry_run {
-        return dry_run(args, &server.endpoint, &planner.cells()?);
+        let cells = match args.goals.search {
+            Some(what) => vec![search::first_probe(args, what, &planner)?],
+            None => planner.cells()?,
+        };
+        return dry_run(args, &server.endpoint, &cells);
     }
     if let Some(what) = args.goals.search {
         return search::search(args, what, &planner, &server, &stop).await;
@@ -138,15 +142,18 @@ fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
 
 fn dry_run(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
     for cell in cells {
-        let plan = String::from_utf8(digest_bytes(&cell.plan)?).context("the plan is ASCII")?;
         let first = cell.request(Stage::Measured, 0);
         console::remark(&format!(
             "first request to {endpoint}, path {}:\n{}",
             endpoint.path(&cell.plan.target.endpoint_path),
             String::from_utf8_lossy(&first.body)
         ));
-        console::result(&plan)?;
     }
+    let plans = match cells {
+        [only] => digest_bytes(&only.plan)?,
+        several => digest_bytes(&several.iter().map(|cell| &cell.plan).collect::<Vec<_>>())?,
+    };
+    console::result(&String::from_utf8(plans).context("canonical bytes are ASCII")?)?;
     let assumed = |cell: &Cell| cell.plan.workload.length_basis == Some(LengthBasis::Assumed {});
     if !args.prompts.no_length_probes && cells.iter().any(assumed) {
         console::remark("note: the run asks the server first how long prompts are");

@@ -5,13 +5,14 @@ use std::convert::Infallible;
 use anyhow::Context;
 use streamgauge_client::run;
 use streamgauge_schema::{
-    Identifier, JournalLine, LengthProbe, Load, LoadShape, RequestLine, Stage,
+    Completion, Goal, Identifier, JournalLine, LengthProbe, Load, LoadShape, RequestLine, Stage,
 };
-use streamgauge_workload::{Lengths, Prompts, SyntheticPrompts};
+use streamgauge_workload::{LengthError, Lengths, Prompts, SyntheticPrompts};
 use tokio::sync::watch;
 
 use super::Planner;
 use crate::console;
+use crate::notices::{NO_TOKENS, lacks_tokens};
 
 /// Prompts of each of two lengths that the server is asked to count. All are sent at once.
 const PROBES: u64 = 2;
@@ -25,8 +26,7 @@ const SEED_APART: u64 = 0x6c65_6e67_7468_7321;
 /// Finds it out, from the tokenizer or the server, where any prompt is made to a length.
 pub(super) async fn find(planner: &Planner<'_>) -> anyhow::Result<Lengths> {
     let args = planner.args;
-    let guess = args.prompts.no_length_probes || args.output.dry_run;
-    if guess || !planner.asked.prompts.needs_lengths() {
+    if !planner.asked.prompts.needs_lengths() {
         return Ok(Lengths::assumed());
     }
     let sample = sample(planner)?;
@@ -35,15 +35,92 @@ pub(super) async fn find(planner: &Planner<'_>) -> anyhow::Result<Lengths> {
         let json = crate::input::read_bytes(file)?;
         return Lengths::from_tokenizer(&json, &sample).with_context(|| file.display().to_string());
     }
+    if args.prompts.no_length_probes || args.output.dry_run {
+        return Ok(Lengths::assumed());
+    }
     let [shorter, longer] = sample.in_two_lengths();
-    let probes = tokio::try_join!(counted(planner, shorter), counted(planner, longer))?;
-    Ok(Lengths::calibrated(&[probes.0, probes.1].concat()).unwrap_or_else(|error| {
+    let counts = tokio::try_join!(counted(planner, shorter), counted(planner, longer))?;
+    let counts = [counts.0, counts.1];
+    remark_on_answers(&args.goals.goodput, &counts);
+    let probes: Vec<LengthProbe> = counts.iter().flat_map(Counted::probes).collect();
+    Ok(Lengths::calibrated(&probes).unwrap_or_else(|error| {
         console::remark(&format!(
-            "note: the server does not tell how long prompts are ({error}); four tokens are taken \
-             for three words"
+            "note: {}; so prompts get three words for four tokens, which is a guess",
+            unusable(&error, &counts, &probes)
         ));
         Lengths::assumed()
     }))
+}
+
+/// What the server answered to prompts of one length.
+struct Counted {
+    words: u64,
+    lines: Vec<RequestLine>,
+}
+
+impl Counted {
+    /// What it reported of each prompt, in tokens.
+    fn tokens(&self) -> impl Iterator<Item = u64> {
+        let tokens_of = |line: &RequestLine| line.observation.as_ref()?.usage?.prompt_tokens;
+        self.lines.iter().filter_map(tokens_of)
+    }
+
+    /// A prompt of no tokens was not counted.
+    fn probes(&self) -> impl Iterator<Item = LengthProbe> {
+        let words = self.words;
+        let counted = self.tokens().filter(|tokens| *tokens > 0);
+        counted.map(move |prompt_tokens| LengthProbe { words, prompt_tokens })
+    }
+}
+
+/// Says what the answers show that the run will not do without.
+fn remark_on_answers(goals: &[Goal], counts: &[Counted; 2]) {
+    let lines = || counts.iter().flat_map(|counted| &counted.lines);
+    if let Some(failure) = lines().find_map(|line| line.failure.as_ref()) {
+        console::remark(&format!(
+            "note: a request that was to count a prompt failed: {}: {}",
+            failure.class, failure.message
+        ));
+    }
+    let lacks = |line: &RequestLine| {
+        line.observation.as_ref().is_some_and(|seen| lacks_tokens(goals, seen))
+    };
+    if lines().any(lacks) {
+        console::remark(&format!("warning: {NO_TOKENS}"));
+    }
+}
+
+/// Why the counts say nothing of lengths.
+fn unusable(error: &LengthError, counts: &[Counted; 2], probes: &[LengthProbe]) -> String {
+    let answered = |counted: &Counted| {
+        let succeeded = |line: &&RequestLine| line.completion == Completion::Succeeded;
+        counted.lines.iter().filter(succeeded).count()
+    };
+    let tokens: Vec<u64> = counts.iter().flat_map(Counted::tokens).collect();
+    let listed = || {
+        let pair = |probe: &LengthProbe| format!("{}: {}", probe.words, probe.prompt_tokens);
+        probes.iter().map(pair).collect::<Vec<_>>().join(", ")
+    };
+    match error {
+        LengthError::TooFew { .. } if counts.iter().map(answered).sum::<usize>() == 0 => {
+            "no request that was to count a prompt succeeded".to_owned()
+        }
+        LengthError::TooFew { .. } if tokens.is_empty() => {
+            "the server reports no usage.prompt_tokens".to_owned()
+        }
+        LengthError::TooFew { .. } if tokens.iter().all(|tokens| *tokens == 0) => {
+            "the server reports usage.prompt_tokens of 0".to_owned()
+        }
+        LengthError::TooFew { .. } => {
+            "the server reports usage.prompt_tokens of prompts of one length only".to_owned()
+        }
+        LengthError::Slope { .. } => format!(
+            "the server's usage.prompt_tokens does not grow with the prompt as a count of its \
+             tokens does (words: tokens reported: {})",
+            listed()
+        ),
+        error => format!("the server's usage.prompt_tokens cannot be used: {error}"),
+    }
 }
 
 /// Prompts like those of the run, about as long, with other words.
@@ -61,12 +138,8 @@ fn sample(planner: &Planner<'_>) -> anyhow::Result<SyntheticPrompts> {
     }
 }
 
-/// What the server counts in a few prompts. A request that fails counts nothing: the run will say
-/// why.
-async fn counted(
-    planner: &Planner<'_>,
-    prompts: SyntheticPrompts,
-) -> anyhow::Result<Vec<LengthProbe>> {
+/// What the server answers to a few prompts.
+async fn counted(planner: &Planner<'_>, prompts: SyntheticPrompts) -> anyhow::Result<Counted> {
     let mut args = planner.args.clone();
     args.answers.output_tokens = 1;
     let prober = Planner { args: &args, lengths: Lengths::assumed(), ..*planner };
@@ -89,14 +162,5 @@ async fn counted(
     };
     let setup = cell.setup(&planner.server.access, None, never);
     run(setup, |stage: Stage, index| cell.request(stage, index), sink).await?;
-    if let Some(failure) = lines.iter().find_map(|line: &RequestLine| line.failure.as_ref()) {
-        console::remark(&format!(
-            "note: a request that was to count a prompt failed: {}: {}",
-            failure.class, failure.message
-        ));
-    }
-    let tokens_of = |line: &RequestLine| line.observation.as_ref()?.usage?.prompt_tokens;
-    let counts = lines.iter().filter_map(tokens_of);
-    let words = prompts.words();
-    Ok(counts.map(|prompt_tokens| LengthProbe { words, prompt_tokens }).collect())
+    Ok(Counted { words: prompts.words(), lines })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use streamgauge_schema::{Arrivals, Identifier, Load};
-use streamgauge_workload::{Clients, LoadEnd, LoadSpec, Rates};
+use streamgauge_workload::{Clients, LoadEnd, LoadError, LoadSpec, Rates};
 
 use super::millis;
 use crate::args::run::{Arrival, LoadArgs};
@@ -22,11 +22,19 @@ pub(crate) fn loads(
 ) -> anyhow::Result<Vec<Load>> {
     let specs = specs(args, due_us)?;
     let closed = args.request_rate.is_none() && !args.trace;
-    if closed && args.max_concurrency.is_some() {
-        bail!("--max-concurrency limits a rate or a trace; a closed loop has its --concurrency");
-    }
     let end = end(args, closed.then_some(most))?;
-    let resolve = |spec: LoadSpec| Ok(spec.resolve(end, args.warmup)?);
+    let flag = match (&args.request_rate, args.trace) {
+        (Some(_), _) => "--request-rate",
+        (None, true) => "--trace",
+        (None, false) => "--concurrency",
+    };
+    let resolve = |spec: LoadSpec| {
+        spec.resolve(end, args.warmup).map_err(|error| {
+            let flag =
+                if matches!(error, LoadError::Burstiness { .. }) { "--burstiness" } else { flag };
+            anyhow::Error::new(error).context(flag)
+        })
+    };
     named(args.cell.as_ref(), specs.into_iter().map(resolve).collect::<anyhow::Result<_>>()?)
 }
 

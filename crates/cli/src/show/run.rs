@@ -7,7 +7,8 @@ use streamgauge_schema::{EvidenceMode, Metric, Millis, RunRecordV2, WindowName};
 use super::number::{count, figure};
 use super::table::table;
 use crate::args::Format;
-use crate::measure::{FailureGroup, Measured};
+use crate::measure::Measured;
+use crate::notices::FailureGroup;
 
 /// Statistics that stand in columns, by the word that ends a label.
 const STATISTICS: [&str; 4] = ["median", "p95", "p99", "mean"];

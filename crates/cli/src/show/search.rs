@@ -1,12 +1,13 @@
 //! A search: its probes, and what they show.
 
+use streamgauge_schema::{ProbeFault, SearchReport, SearchedLoad};
+
 use super::number::{count, figure};
 use super::table::table;
 use crate::args::Format;
-use crate::commands::run::search::Report;
 
 /// The probes in the order of their load, and the answer.
-pub(crate) fn search(report: &Report, format: Format) -> String {
+pub(crate) fn search(report: &SearchReport, format: Format) -> String {
     let mut probes: Vec<_> = report.probes.iter().collect();
     probes.sort_by(|a, b| a.load.total_cmp(&b.load));
     let rows = probes.into_iter().map(|probe| {
@@ -18,12 +19,12 @@ pub(crate) fn search(report: &Report, format: Format) -> String {
             match (probe.held, probe.reason) {
                 (true, _) => "held".to_owned(),
                 (false, None) => "FAILED".to_owned(),
-                (false, Some(reason)) => format!("FAILED: {reason}"),
+                (false, Some(reason)) => format!("FAILED: {}", probe_fault(reason)),
             },
         ]
     });
-    let rows = table(format, [report.load, "good", "goals"], rows);
-    let load = report.load;
+    let load = searched(report.load);
+    let rows = table(format, [load, "good", "goals"], rows);
     let mut answer = match (report.highest_held, report.lowest_failed) {
         _ if !report.complete => "The search did not come to its end.".to_owned(),
         (Some(held), Some(failed)) => format!(
@@ -45,10 +46,44 @@ pub(crate) fn search(report: &Report, format: Format) -> String {
             loads.join(", ")
         );
     }
+    let lacking: u64 = report.probes.iter().map(|probe| probe.without_value).sum();
+    if lacking > 0 {
+        answer += &format!(
+            " Succeeded requests without a value that a goal limits, which count as misses: {}.",
+            count(lacking)
+        );
+    }
+    let other: u64 = report.probes.iter().map(|probe| probe.other_model).sum();
+    if other > 0 {
+        answer += &format!(
+            " Responses that named another model than the expected one: {}; what was measured is \
+             not established.",
+            count(other)
+        );
+    }
     format!("{rows}\n\n{answer}")
 }
 
+/// What was varied, in words.
+pub(crate) fn searched(load: SearchedLoad) -> &'static str {
+    match load {
+        SearchedLoad::Clients => "clients",
+        SearchedLoad::RequestsPerS => "requests per second",
+    }
+}
+
+/// Why a probe did not hold, in words.
+pub(crate) fn probe_fault(fault: ProbeFault) -> &'static str {
+    match fault {
+        ProbeFault::Cut => "requests were cut off after the grace",
+        ProbeFault::NoValues => "no request has every value that a goal limits",
+        ProbeFault::NoneEnded => "no request counts",
+        ProbeFault::NotOffered => "requests were never sent, so that the load was not offered",
+        ProbeFault::NothingSucceeded => "nothing succeeded",
+    }
+}
+
 /// Clients are counted, rates are figures.
-fn load_figure(load: f64) -> String {
-    if load.fract() == 0.0 { count(load as u64) } else { figure(Some(load)) }
+pub(crate) fn load_figure(load: f64) -> String {
+    if load.fract() == 0.0 && load < 1e15 { count(load as u64) } else { figure(Some(load)) }
 }

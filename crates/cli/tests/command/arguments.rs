@@ -1,10 +1,16 @@
 //! Help and bad arguments, word by word.
 
+use serde_json::Value;
+
 use crate::process::run;
 
 #[test]
 fn help() {
-    for command in ["", "run", "demo", "compare", "qualify", "verify", "record", "sim", "schema"] {
+    const COMMANDS: [&str; 11] = [
+        "", "calibrate", "compare", "demo", "observe", "qualify", "record", "run", "schema", "sim",
+        "verify",
+    ];
+    for command in COMMANDS {
         let words = command.split_whitespace().chain(["--help"]);
         let finished = run(words);
         assert_eq!(finished.code, Some(0));
@@ -100,10 +106,27 @@ fn bad_arguments_are_named_with_what_to_do() {
 }
 
 #[test]
+fn a_dry_run_prints_one_document_of_what_would_be_measured() {
+    let dry = |more: &[&str]| -> Value {
+        let args = ["run", "--simulate", "--dry-run", "--no-length-probes", "--format", "json"];
+        let finished = run(args.iter().chain(more));
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        serde_json::from_str(&finished.stdout).unwrap()
+    };
+    let cell = |plan: &Value| plan["load"]["cell"].as_str().unwrap().to_owned();
+    let cells = dry(&["--concurrency", "2,3"]);
+    assert_eq!(cells.as_array().unwrap().iter().map(cell).collect::<Vec<_>>(), ["c2", "c3"]);
+    let search = ["--search", "rate", "--search-from", "3", "--goodput", "ttft:9"];
+    let probe = dry(&[&search[..], &["--arrival", "constant"]].concat());
+    assert_eq!(cell(&probe), "r3");
+    assert!(probe["load"]["shape"]["open_loop"]["arrivals"].get("constant").is_some(), "{probe}");
+}
+
+#[test]
 fn schemas_are_printed() {
     for name in ["run-record", "comparison", "plan", "journal"] {
         let finished = run(["schema", name]);
-        let schema: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+        let schema: Value = serde_json::from_str(&finished.stdout).unwrap();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     }
 }

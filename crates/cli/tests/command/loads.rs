@@ -197,7 +197,7 @@ fn a_search_ends_where_nothing_succeeds_and_holds_nothing() {
     let file = files.into_iter().find(|path| path.is_file()).unwrap();
     let report: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
     assert_eq!((&report["complete"], &report["highest_held"]), (&false.into(), &Value::Null));
-    assert_eq!(report["probes"][0]["reason"], "nothing succeeded");
+    assert_eq!(report["probes"][0]["reason"], "nothing_succeeded");
 }
 
 #[test]

@@ -10,5 +10,6 @@ mod interrupted;
 mod loads;
 mod measured;
 mod observed;
+mod odd_servers;
 mod process;
 mod qualify;

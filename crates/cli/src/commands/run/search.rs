@@ -1,10 +1,16 @@
 //! The search for the highest load at which the goals hold. Each probe is a run of its own, and the
 //! search itself is written down beside them.
 
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use anyhow::{Context, bail};
-use serde::Serialize;
-use streamgauge_client::{RunClock, write_new};
-use streamgauge_schema::{Goal, Identifier, Load, digest_bytes};
+use streamgauge_client::{RunClock, RunDirError, write_new};
+use streamgauge_schema::{
+    Identifier, Load, ProbeFault, SearchProbe, SearchReport, SearchSchema, SearchedLoad,
+    digest_bytes,
+};
 use streamgauge_workload::{Clients, LoadEnd, LoadSpec, Rates, Search, SearchSpec};
 use tokio::sync::watch;
 
@@ -13,7 +19,7 @@ use crate::args::run::{RunArgs, SearchFor};
 use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
-use crate::planning::{Planner, Server, millis, open_loop};
+use crate::planning::{Cell, Planner, Server, millis, open_loop};
 use crate::show;
 
 /// Fewest requests of a probe that neither a number nor a duration ends.
@@ -22,38 +28,6 @@ const REQUESTS: u64 = 64;
 const REQUESTS_A_CLIENT: f64 = 4.0;
 /// Seconds for which such a probe sends at its rate.
 const SECONDS: f64 = 10.0;
-
-/// A search that has ended.
-#[derive(Debug, Serialize)]
-pub(crate) struct Report {
-    /// What was varied: clients, or requests per second.
-    pub(crate) load: &'static str,
-    goals: Vec<Goal>,
-    /// Share of requests that had to be good.
-    pub(crate) attainment: f64,
-    /// Whether it went on until nothing was left to find out.
-    pub(crate) complete: bool,
-    /// The highest load that held below every one that failed.
-    pub(crate) highest_held: Option<f64>,
-    /// The lowest that failed.
-    pub(crate) lowest_failed: Option<f64>,
-    /// Loads that held above one that failed.
-    pub(crate) held_above_a_failure: Vec<f64>,
-    /// The probes in their order.
-    pub(crate) probes: Vec<Probe>,
-}
-
-/// One probe, and the run that is its evidence.
-#[derive(Debug, Serialize)]
-pub(crate) struct Probe {
-    pub(crate) load: f64,
-    /// Share of its requests that were good; `None` where none counts.
-    pub(crate) attained_ratio: Option<f64>,
-    pub(crate) held: bool,
-    /// Why it did not hold, where not the goals alone decided.
-    pub(crate) reason: Option<&'static str>,
-    run_id: Identifier,
-}
 
 /// The search that the arguments ask for, before its first probe.
 pub(super) fn begin(args: &RunArgs, what: SearchFor) -> anyhow::Result<Search> {
@@ -66,6 +40,16 @@ pub(super) fn begin(args: &RunArgs, what: SearchFor) -> anyhow::Result<Search> {
     Search::new(spec, goals.attainment).context("--search")
 }
 
+/// The cell that the search probes first.
+pub(super) fn first_probe(
+    args: &RunArgs,
+    what: SearchFor,
+    planner: &Planner<'_>,
+) -> anyhow::Result<Cell> {
+    let load = begin(args, what)?.next_load().context("a search begins somewhere")?;
+    planner.cell(0, probe_load(args, what, planner, load)?)
+}
+
 /// Probes until nothing is left to find out, or the run is stopped.
 pub(super) async fn search(
     args: &RunArgs,
@@ -76,7 +60,7 @@ pub(super) async fn search(
 ) -> anyhow::Result<Exit> {
     let mut search = begin(args, what)?;
     let goals = &args.goals;
-    let mut probes: Vec<Probe> = Vec::new();
+    let mut probes: Vec<SearchProbe> = Vec::new();
     let mut name = None;
     let mut ended = None;
     while let (Some(load), None) = (search.next_load(), ended) {
@@ -89,21 +73,26 @@ pub(super) async fn search(
         }
         let probe = probe(load, goals.attainment, &measured);
         search.record(load, if probe.held { probe.attained_ratio.unwrap_or(0.0) } else { 0.0 });
-        console::remark(&format!("{} at {load}: {}", word(what), told(&probe)));
-        probes.push(probe);
-        if measured.record.load.succeeded == 0 {
-            console::remark("the search ends here: nothing succeeded");
-            ended = Some(Exit::Unreachable);
+        let load = show::load_figure(load);
+        console::remark(&format!("{} at {load}: {}", show::searched(varied(what)), told(&probe)));
+        ended = match probe.reason {
+            Some(ProbeFault::NothingSucceeded) => Some(Exit::Unreachable),
+            // It will have none at another load either.
+            Some(ProbeFault::NoValues) => Some(Exit::Inconclusive),
+            _ => None,
+        };
+        if let (Some(_), Some(fault)) = (ended, probe.reason) {
+            console::remark(&format!("the search ends here: {}", show::probe_fault(fault)));
         }
+        probes.push(probe);
     }
     let report = report(args, what, &search, ended.is_none(), probes);
     let name = name.as_ref().map_or("nothing", Identifier::as_str);
-    let started_at = RunClock::start().started_at();
-    let path = args.output.out.join(format!("{name}-search-{}.json", started_at.compact()));
-    let bytes = digest_bytes(&report)?;
-    write_new(&path, &bytes, 0o644)?;
+    let path = write_report(&report, &args.output.out, name).await?;
     console::result(&match args.output.format {
-        Format::Json => String::from_utf8(bytes).context("canonical bytes are ASCII")?,
+        Format::Json => {
+            String::from_utf8(digest_bytes(&report)?).context("canonical bytes are ASCII")?
+        }
         format => format!("{}\n\n{}", show::search(&report, format), path.display()),
     })?;
     Ok(match (ended, report.highest_held) {
@@ -113,29 +102,55 @@ pub(super) async fn search(
     })
 }
 
+/// Reports are named to the second. Where one of the same second is there, the next is waited for.
+async fn write_report(report: &SearchReport, out: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let bytes = digest_bytes(report)?;
+    for _ in 0..5 {
+        let second = RunClock::start().started_at().compact();
+        let path = out.join(format!("{name}-search-{second}.json"));
+        match write_new(&path, &bytes, 0o644) {
+            Err(RunDirError::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            written => return Ok(written.map(|()| path)?),
+        }
+    }
+    bail!("{}: too many searches end in the same second", out.display())
+}
+
 /// What a run says of its load. One that was not offered, or whose figures pass no gate, shows
 /// nothing that could hold.
-fn probe(load: f64, attainment: f64, measured: &Measured) -> Probe {
+fn probe(load: f64, attainment: f64, measured: &Measured) -> SearchProbe {
     let record = &measured.record;
     let metric = record.metrics.iter().find(|metric| metric.id.as_str() == "goodput_ratio");
     let attained_ratio = metric.and_then(|metric| metric.value);
+    let without_value = metric.map_or(0, |metric| metric.missing);
     let reason = if record.load.succeeded == 0 {
-        Some("nothing succeeded")
+        Some(ProbeFault::NothingSucceeded)
+    } else if without_value >= record.load.succeeded {
+        Some(ProbeFault::NoValues)
     } else if record.load.stages.iter().any(|stage| !stage.valid) {
-        Some("requests were never sent, so that the load was not offered")
+        Some(ProbeFault::NotOffered)
     } else if record.load.cancelled > 0 {
-        Some("requests were cut off after the grace")
+        Some(ProbeFault::Cut)
     } else if attained_ratio.is_none() {
-        Some("no request counts")
+        Some(ProbeFault::NoneEnded)
     } else {
         None
     };
     let attained = attained_ratio.is_some_and(|ratio| ratio >= attainment);
-    let run_id = record.run_id.clone();
-    Probe { load, attained_ratio, held: attained && reason.is_none(), reason, run_id }
+    SearchProbe {
+        load,
+        attained_ratio,
+        without_value,
+        other_model: measured.other_model,
+        held: attained && reason.is_none(),
+        reason,
+        run_id: record.run_id.clone(),
+    }
 }
 
-fn told(probe: &Probe) -> String {
+fn told(probe: &SearchProbe) -> String {
     let good = probe.attained_ratio.map_or_else(
         || "no request counts".to_owned(),
         |ratio| format!("{:.1} % of requests were good", ratio * 100.0),
@@ -143,7 +158,7 @@ fn told(probe: &Probe) -> String {
     match (probe.held, probe.reason) {
         (true, _) => format!("{good}, held"),
         (false, None) => format!("{good}, failed"),
-        (false, Some(reason)) => format!("failed: {reason}"),
+        (false, Some(reason)) => format!("failed: {}", show::probe_fault(reason)),
     }
 }
 
@@ -152,11 +167,12 @@ fn report(
     what: SearchFor,
     search: &Search,
     complete: bool,
-    probes: Vec<Probe>,
-) -> Report {
+    probes: Vec<SearchProbe>,
+) -> SearchReport {
     let found = search.found();
-    Report {
-        load: word(what),
+    SearchReport {
+        schema: SearchSchema::V1,
+        load: varied(what),
         goals: args.goals.goodput.clone(),
         attainment: args.goals.attainment,
         complete,
@@ -167,10 +183,10 @@ fn report(
     }
 }
 
-fn word(what: SearchFor) -> &'static str {
+fn varied(what: SearchFor) -> SearchedLoad {
     match what {
-        SearchFor::Concurrency => "clients",
-        SearchFor::Rate => "requests per second",
+        SearchFor::Concurrency => SearchedLoad::Clients,
+        SearchFor::Rate => SearchedLoad::RequestsPerS,
     }
 }
 

@@ -1,0 +1,135 @@
+//! Servers that answer well and say the wrong things: no usage, a count that is none, another model.
+
+use std::fs;
+use std::path::Path;
+
+use streamgauge_schema::{ProbeFault, SearchReport, digest_bytes, read_typed};
+use streamgauge_sim::{RawServer, RawStep};
+use tokio::runtime::Runtime;
+
+use crate::process::{Finished, run};
+
+/// A chat completion of two tokens by `model`, with a last event that holds `usage`.
+fn answer(model: &str, usage: &str) -> Vec<RawStep> {
+    let event = |choices: &str, usage: &str| {
+        format!("data: {{\"model\":\"{model}\",\"choices\":[{choices}],\"usage\":{usage}}}\n\n")
+    };
+    let outputs = ["a", "b"].map(|text| {
+        let choice = format!("{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}");
+        RawStep::Write(event(&choice, "null").into_bytes())
+    });
+    let end = event("{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}", "null");
+    let end = format!("{end}{}data: [DONE]\n\n", event("", usage));
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let steps = [RawStep::Write(head.into())].into_iter().chain(outputs);
+    steps.chain([RawStep::Write(end.into_bytes())]).collect()
+}
+
+/// Runs `run` against a server that gives the same answer to everybody.
+fn against(script: Vec<RawStep>, out: &Path, more: &[&str]) -> Finished {
+    let runtime = Runtime::new().unwrap();
+    let server = runtime.block_on(RawServer::start(script)).unwrap();
+    let url = format!("http://{}", server.addr());
+    let out = out.to_str().unwrap();
+    let args = ["run", "--base-url", &url, "--model", "m", "--requests", "2", "--out", out];
+    run(args.iter().chain(more))
+}
+
+#[test]
+fn a_count_that_tells_no_lengths_is_said_as_what_it_is() {
+    for (usage, said) in [
+        ("null", "note: the server reports no usage.prompt_tokens; "),
+        (
+            r#"{"prompt_tokens":0,"completion_tokens":2}"#,
+            "note: the server reports usage.prompt_tokens of 0; ",
+        ),
+        (
+            r#"{"prompt_tokens":7,"completion_tokens":2}"#,
+            "note: the server's usage.prompt_tokens does not grow with the prompt as a count of its \
+             tokens does (words: tokens reported: 202: 7, 202: 7, 384: 7, 384: 7); ",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let finished = against(answer("m", usage), folder.path(), &[]);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let guess = "so prompts get three words for four tokens, which is a guess\n";
+        assert_eq!(finished.stderr, format!("{said}{guess}"));
+    }
+}
+
+#[test]
+fn a_goal_that_no_answer_can_keep_is_warned_of_and_ends_a_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let goal = ["--goodput", "tpot:1000", "e2e:60000", "--no-length-probes"];
+    let warning = "the server reports no output tokens (usage), so that no request has a TPOT";
+    for usage in ["null", r#"{"prompt_tokens":512,"completion_tokens":0}"#] {
+        let out = folder.path().join(usage.len().to_string());
+        let finished = against(answer("m", usage), &out, &goal);
+        assert_eq!(finished.stderr.matches(warning).count(), 1, "{}", finished.stderr);
+
+        let out = out.join("search");
+        let search = [&goal[..], &["--search", "concurrency"]].concat();
+        let finished = against(answer("m", usage), &out, &search);
+        assert_eq!(finished.code, Some(3), "{}", finished.stderr);
+        assert!(finished.stderr.contains(warning), "{}", finished.stderr);
+        let report = report(&out);
+        let [probe] = &report.probes[..] else { panic!("{report:?}") };
+        assert_eq!((probe.reason, probe.without_value), (Some(ProbeFault::NoValues), 2));
+        assert!(!report.complete && !probe.held, "{report:?}");
+    }
+    // Nothing is missing for the other goal, and nothing where tokens are counted.
+    for (usage, goal) in
+        [("null", "e2e:60000"), (r#"{"prompt_tokens":512,"completion_tokens":2}"#, "tpot:1000")]
+    {
+        let out = folder.path().join("held").join(goal.replace(':', "-"));
+        let more = ["--goodput", goal, "--no-length-probes"];
+        let finished = against(answer("m", usage), &out, &more);
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn a_model_that_was_not_expected_is_warned_of_in_runs_and_searches() {
+    let usage = r#"{"prompt_tokens":512,"completion_tokens":2}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let search = ["--search", "concurrency", "--search-to", "2", "--goodput", "e2e:60000"];
+    for (model, more, warned) in
+        [("m", &[][..], false), ("other", &["--expect-model", "other"], false), ("n", &[], true)]
+    {
+        let warning = format!("{model} answered, and m was expected (--expect-model)");
+        let more = [&["--no-length-probes"], more].concat();
+        let out = folder.path().join(model);
+        let finished = against(answer(model, usage), &out, &more);
+        assert_eq!(finished.stderr.contains(&warning), warned, "{}", finished.stderr);
+
+        let out = out.join("search");
+        let finished = against(answer(model, usage), &out, &[&more[..], &search].concat());
+        assert_eq!(finished.stderr.contains(&warning), warned, "{}", finished.stderr);
+        let named: Vec<u64> = report(&out).probes.iter().map(|probe| probe.other_model).collect();
+        assert_eq!(named, if warned { [2, 2] } else { [0, 0] });
+        assert_eq!(finished.stdout.contains("named another model"), warned, "{}", finished.stdout);
+    }
+}
+
+/// The report that a search left, which is read back strictly, to the byte.
+fn report(out: &Path) -> SearchReport {
+    let paths = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
+    let bytes = fs::read(paths.into_iter().find(|path| path.is_file()).unwrap()).unwrap();
+    let report: SearchReport = read_typed(&bytes).unwrap();
+    assert_eq!(digest_bytes(&report).unwrap(), bytes);
+    report
+}
+
+#[test]
+fn searches_of_the_same_second_each_leave_a_report() {
+    let usage = r#"{"prompt_tokens":512,"completion_tokens":2}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let search = ["--search", "concurrency", "--search-to", "1", "--goodput", "e2e:60000"];
+    let more = [&search[..], &["--no-length-probes"]].concat();
+    for _ in 0..3 {
+        let finished = against(answer("m", usage), folder.path(), &more);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    }
+    let paths = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    assert_eq!(paths.filter(|path| path.is_file()).count(), 3);
+}
