@@ -1,5 +1,6 @@
 //! From arguments to plans: everything is resolved before the first measured request.
 
+mod extra_body;
 mod lengths;
 mod load;
 mod prompts;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Access, RunSetup};
+use streamgauge_client::{Access, Query, RunSetup};
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, Request, RequestSettings,
@@ -20,13 +21,14 @@ use streamgauge_workload::{
 };
 use tokio::sync::watch;
 
-use crate::args::run::{Intervals, RunArgs};
+use crate::args::run::{Intervals, RunArgs, ServerArgs};
 use crate::console;
 use crate::deployment::{DeploymentFile, identifier_like};
 use load::loads;
 use prompts::PromptFile;
 
 pub(crate) use load::open_loop;
+use server::path_and_query;
 pub(crate) use server::{Server, meet, meet_at, reach};
 
 /// Version of the plan that is written.
@@ -67,13 +69,6 @@ pub(crate) struct Planner<'a> {
 impl Asked {
     /// Reads the files that the arguments name, and checks what can be checked.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
-        let endpoint_path = match &args.server.endpoint_path {
-            Some(path) => path.clone(),
-            None => args.server.api.default_path().to_owned(),
-        };
-        if !endpoint_path.starts_with('/') {
-            bail!("--endpoint-path {endpoint_path:?} does not begin with a slash");
-        }
         let limits = &args.limits;
         let max_error_ratio = limits.max_error_rate;
         let prompts = PromptFile::read(&args.prompts)?;
@@ -82,7 +77,7 @@ impl Asked {
         }
         Ok(Self {
             prompts,
-            extra_body: extra_body(args.answers.extra_body.as_deref())?,
+            extra_body: extra_body::read(args.answers.extra_body.as_deref())?,
             limits: Limits {
                 connect_timeout_ms: millis("--connect-timeout", limits.connect_timeout)?,
                 idle_timeout_ms: millis("--idle-timeout", limits.idle_timeout)?,
@@ -97,7 +92,7 @@ impl Asked {
                 Some(file) => DeploymentFile::read(file)?,
                 None => DeploymentFile::default(),
             },
-            endpoint_path,
+            endpoint_path: endpoint_path(&args.server)?,
         })
     }
 
@@ -106,6 +101,20 @@ impl Asked {
         let most = self.prompts.most_requests(&args.prompts);
         loads(&args.load, self.prompts.due_us(), most)
     }
+}
+
+/// The path as a plan may hold it.
+fn endpoint_path(args: &ServerArgs) -> anyhow::Result<String> {
+    let Some(given) = &args.endpoint_path else { return Ok(args.api.default_path().to_owned()) };
+    let (path, query) = path_and_query(given);
+    if !path.starts_with('/') {
+        bail!("--endpoint-path {path:?} does not begin with a slash");
+    }
+    if path.contains('#') {
+        bail!("--endpoint-path: a fragment (what follows a '#') is sent to no server");
+    }
+    let query = query.map(Query::new).transpose().context("--endpoint-path")?;
+    Ok(query.map_or_else(|| path.to_owned(), |query| format!("{path}?{}", query.redacted())))
 }
 
 impl<'a> Planner<'a> {
@@ -287,21 +296,6 @@ fn naming_its_flag(error: WorkloadError) -> anyhow::Error {
         _ => return error.into(),
     };
     anyhow::Error::new(error).context(flag)
-}
-
-fn extra_body(text: Option<&str>) -> anyhow::Result<BTreeMap<String, Json>> {
-    let Some(text) = text else { return Ok(BTreeMap::new()) };
-    match serde_json::from_str(text).context("--extra-body is not JSON")? {
-        Json::Object(members) => {
-            let count = members.len();
-            let members: BTreeMap<String, Json> = members.into_iter().collect();
-            if members.len() < count {
-                bail!("--extra-body has a member twice");
-            }
-            Ok(members)
-        }
-        _ => bail!("--extra-body must be a JSON object, such as '{{\"top_p\": 0.9}}'"),
-    }
 }
 
 pub(crate) fn millis(flag: &str, seconds: f64) -> anyhow::Result<u64> {

@@ -1,4 +1,5 @@
-//! What is needed to be let in: headers, whose values are secrets, and certificate authorities.
+//! What is needed to be let in: headers and a query, whose values are secrets, and certificate
+//! authorities.
 
 use std::fmt;
 use std::path::Path;
@@ -14,13 +15,49 @@ use rustls::{ClientConfig, RootCertStore};
 use streamgauge_schema::Dialect;
 
 use crate::error::{HeaderError, TlsError};
+use crate::query::Query;
 
 /// Headers that the client sets itself.
 const RESERVED: [HeaderName; 7] =
     [ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING];
 
+/// A shorter text may stand anywhere by chance, and is left where it stands.
+const SHORTEST_SECRET: usize = 4;
+
 /// Where Anthropic's API looks for a key.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// What is needed to be let in. It stands in no plan.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Extra headers.
+    pub headers: Headers,
+    /// The query of every request; where it is not empty, it takes the place of the one in the
+    /// plan's path.
+    pub query: Query,
+    /// Whom to trust; needed for `https`.
+    pub trust: Option<Trust>,
+}
+
+impl Access {
+    /// The text with every value of a header or of the query taken out, for messages that echo what
+    /// was sent.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        let mut redacted = text.to_owned();
+        for secret in self.headers.values().chain(self.query.values()) {
+            if secret.len() >= SHORTEST_SECRET {
+                redacted = redacted.replace(secret, "[redacted]");
+            }
+        }
+        redacted
+    }
+
+    /// Whether nothing in it is a secret.
+    pub(crate) fn is_open(&self) -> bool {
+        self.headers.is_empty() && self.query.is_empty()
+    }
+}
 
 /// Extra headers. Their values cannot be printed.
 #[derive(Clone, Default)]
@@ -84,17 +121,10 @@ impl Headers {
         &self.0
     }
 
-    /// The text with every header value taken out, for server messages that echo what was sent.
-    pub fn redact(&self, text: &str) -> String {
-        let mut redacted = text.to_owned();
-        for value in self.0.values().filter_map(|value| value.to_str().ok()) {
-            for secret in [value, value.strip_prefix("Bearer ").unwrap_or(value)] {
-                if secret.len() >= 4 {
-                    redacted = redacted.replace(secret, "[redacted]");
-                }
-            }
-        }
-        redacted
+    /// The values, each also without what says that it is a bearer's key.
+    fn values(&self) -> impl Iterator<Item = &str> {
+        let values = self.0.values().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| [value, value.strip_prefix("Bearer ").unwrap_or(value)])
     }
 }
 
@@ -165,7 +195,15 @@ mod tests {
             headers.add_api_key("key-1234", *dialect).unwrap();
             assert_eq!(headers.names(), [name]);
             assert_eq!(headers.map()[name], value);
-            assert_eq!(headers.redact("bad key key-1234"), "bad key [redacted]");
+            let access = Access { headers, ..Access::default() };
+            assert_eq!(access.redact("bad key key-1234"), "bad key [redacted]");
         }
+    }
+
+    #[test]
+    fn what_a_query_holds_is_redacted() {
+        let query = Query::new("v=1&api-key=s3cret").unwrap();
+        let access = Access { query, ..Access::default() };
+        assert_eq!(access.redact("no s3cret at 1"), "no [redacted] at 1");
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use hyper::header::LOCATION;
 use streamgauge_schema::{Dialect, FailureClass, KernelStamps};
 
+use crate::access::Access;
 use crate::connect::Connector;
 use crate::connection::Step;
 use crate::endpoint::Endpoint;
-use crate::engine::Access;
 use crate::error::AskError;
 use crate::template::Template;
 use crate::text::bounded;
@@ -26,8 +26,8 @@ pub struct Model {
     pub owned_by: Option<String>,
 }
 
-/// Asks for the models that a server lists at `/v1/models`, within `timeout`, with the headers that
-/// the dialect's requests have.
+/// Asks for the models that a server lists at `/v1/models`, within `timeout`, with the headers and the
+/// query that the dialect's requests have.
 ///
 /// # Errors
 /// When the server cannot be reached, or does not answer with a list of models; the class tells
@@ -47,7 +47,7 @@ pub async fn list_models(
         message: "the answer is no list of models".to_owned(),
     })?;
     for model in &mut models {
-        model.id = access.headers.redact(&model.id);
+        model.id = access.redact(&model.id);
     }
     Ok(models)
 }
@@ -75,7 +75,7 @@ pub async fn ask(
             path: endpoint.path(path),
             class: unanswered.class,
             status: unanswered.status,
-            message: bounded(&access.headers.redact(&unanswered.message)),
+            message: bounded(&access.redact(&unanswered.message)),
         })
 }
 
@@ -115,7 +115,7 @@ async fn get(
         let message = format!("cannot resolve {}: {error}", endpoint.host());
         Unanswered::new(FailureClass::Dns, message)
     })?;
-    let template = Template::new(endpoint, api_path, dialect, &access.headers)
+    let template = Template::new(endpoint, api_path, dialect, access)
         .map_err(|error| Unanswered::new(FailureClass::RunnerError, error))?;
     let connector = Connector::new(
         endpoint.clone(),

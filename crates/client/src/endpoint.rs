@@ -135,15 +135,16 @@ fn has_bad_port(authority: &str) -> bool {
     after_host.contains(':')
 }
 
-/// The address without what stands before `@` or after `?`, which may be a secret.
+/// The address without what stands before `@`, or after `?` or `#`, which may be a secret. A password
+/// may hold any of these, so that the last `@` counts.
 fn without_secrets(url: &str) -> String {
-    let url = url.split_once('?').map_or(url, |(before, _)| before);
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => {
-            format!("{}{}", &url[..scheme + 3], &url[at + 1..])
-        }
-        _ => url.to_owned(),
-    }
+    let (scheme, rest) = match url.find("://") {
+        Some(end) => url.split_at(end + 3),
+        None => ("", url),
+    };
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, after)| after);
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}{rest}")
 }
 
 #[cfg(test)]
@@ -190,6 +191,20 @@ mod tests {
             ),
         ] {
             assert_eq!(Endpoint::parse(url).unwrap_err().to_string(), expected);
+        }
+        for url in [
+            "http://me:s3cret@h",
+            "http://me:?s3cret@h",
+            "http://me:s3cret?@h",
+            "http://me:s3cret#@h?a=b",
+            "me:s3cret@h",
+            "https://h/v1?key=s3cret",
+            "https://h/v1#s3cret",
+            "https://h/v1?mail=s3cret@x",
+            "h/v1?key=s3cret",
+        ] {
+            let said = Endpoint::parse(url).unwrap_err().to_string();
+            assert!(!said.contains("s3cret"), "{said}");
         }
     }
 }

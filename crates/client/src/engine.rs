@@ -14,7 +14,7 @@ use streamgauge_schema::{
 use streamgauge_workload::Schedule;
 use tokio::sync::watch;
 
-use crate::access::{Headers, Trust};
+use crate::access::Access;
 use crate::cancel::Cancel;
 use crate::clock::RunClock;
 use crate::connect::Connector;
@@ -30,15 +30,6 @@ use crate::template::Template;
 
 /// Version of the journal that is written.
 const JOURNAL_VERSION: u32 = 1;
-
-/// What is needed to be let in. It stands in no plan.
-#[derive(Clone, Debug, Default)]
-pub struct Access {
-    /// Extra headers.
-    pub headers: Headers,
-    /// Whom to trust; needed for `https`.
-    pub trust: Option<Trust>,
-}
 
 /// A run that could not go on. What had ended before is in the journal.
 #[derive(Debug, thiserror::Error)]
@@ -216,10 +207,10 @@ fn common<E>(
 ) -> Result<Common, RunError<E>> {
     let (target, instrument) = (&plan.target, &plan.instrument);
     let path = &target.endpoint_path;
-    let template = Template::new(&route.endpoint, path, target.dialect, &access.headers)
+    let template = Template::new(&route.endpoint, path, target.dialect, access)
         .map_err(|error| RunError::Path { path: path.clone(), reason: error.to_string() })?;
     Ok(Common {
-        headers: access.headers.clone(),
+        access: access.clone(),
         template,
         dialect: target.dialect,
         observer: ObserverConfig {

@@ -52,6 +52,11 @@ pub enum HeaderError {
     },
 }
 
+/// A query that cannot be sent. It is not shown, as it may hold a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the query holds a character that a request cannot carry")]
+pub struct QueryError;
+
 /// Certificate authorities that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

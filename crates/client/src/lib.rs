@@ -54,6 +54,7 @@ mod error;
 mod journal;
 mod lags;
 mod pool;
+mod query;
 mod ready;
 mod receive;
 mod replay;
@@ -65,15 +66,18 @@ mod template;
 mod text;
 mod worker;
 
-pub use access::{Headers, Trust};
+pub use access::{Access, Headers, Trust};
 pub use ask::{Model, ask, list_models};
 pub use capture::{Capture, CaptureError};
 pub use clock::RunClock;
 pub use descriptors::DescriptorsError;
 pub use endpoint::Endpoint;
-pub use engine::{Access, RunError, RunSetup, run};
-pub use error::{AskError, EndpointError, HeaderError, JournalError, TlsError, TransportError};
+pub use engine::{RunError, RunSetup, run};
+pub use error::{
+    AskError, EndpointError, HeaderError, JournalError, QueryError, TlsError, TransportError,
+};
 pub use journal::{Journal, JournalReader, JournalWriter};
+pub use query::Query;
 pub use ready::wait_ready;
 pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file, write_new};

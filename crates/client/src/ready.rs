@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use streamgauge_schema::{Dialect, FailureClass};
 
+use crate::access::Access;
 use crate::ask::ask;
 use crate::endpoint::Endpoint;
-use crate::engine::Access;
 use crate::error::AskError;
 
 /// Between two looks at the server.

@@ -12,7 +12,7 @@ use streamgauge_schema::{
     Stage,
 };
 
-use crate::access::Headers;
+use crate::access::Access;
 use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
 use crate::clock::{RunClock, micros};
@@ -37,7 +37,7 @@ pub(crate) struct Sender {
 /// What all senders of one run have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
-    pub(crate) headers: Headers,
+    pub(crate) access: Access,
     pub(crate) template: Template,
     pub(crate) dialect: Dialect,
     pub(crate) observer: ObserverConfig,
@@ -258,7 +258,7 @@ impl Common {
         };
         line.completion = completion;
         line.failure = failure.map(|failure| Failure {
-            message: bounded(&self.headers.redact(&failure.message)),
+            message: bounded(&self.access.redact(&failure.message)),
             ..failure
         });
         line.observation = observed.map(|observed| self.presentable(observed.observation, line));
@@ -275,20 +275,20 @@ impl Common {
                 error.class = failure.class;
             }
             for text in [&mut error.message, &mut error.code].into_iter().flatten() {
-                *text = bounded(&self.headers.redact(text));
+                *text = bounded(&self.access.redact(text));
             }
         }
-        if self.headers.is_empty() {
+        if self.access.is_open() {
             return observation;
         }
         let texts = observation.returned_models.iter_mut().chain(&mut observation.finish_reasons);
         for text in texts {
-            *text = self.headers.redact(text);
+            *text = self.access.redact(text);
         }
         observation.server_timings = observation
             .server_timings
             .into_iter()
-            .map(|(name, value)| (self.headers.redact(&name), value))
+            .map(|(name, value)| (self.access.redact(&name), value))
             .collect();
         observation
     }

@@ -9,7 +9,7 @@ use hyper::http::uri::{InvalidUri, PathAndQuery};
 use hyper::{Method, Request, Uri};
 use streamgauge_schema::Dialect;
 
-use crate::access::Headers;
+use crate::access::Access;
 use crate::endpoint::Endpoint;
 
 /// Name of the header by which a server's account can be joined with ours.
@@ -26,8 +26,8 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Requests to an API's path below an endpoint. Of the headers that the API itself asks for,
-    /// `extra` may hold other values.
+    /// Requests to an API's path below an endpoint. Of the headers that the API itself asks for, and
+    /// of the path's query, `access` may hold other values.
     ///
     /// # Errors
     /// When the path holds characters that HTTP does not allow.
@@ -35,10 +35,15 @@ impl Template {
         endpoint: &Endpoint,
         api_path: &str,
         dialect: Dialect,
-        extra: &Headers,
+        access: &Access,
     ) -> Result<Self, InvalidUri> {
-        let path: PathAndQuery = endpoint.path(api_path).parse()?;
-        let mut headers = extra.map().clone();
+        let mut path = endpoint.path(api_path);
+        if !access.query.is_empty() {
+            path.truncate(path.find('?').unwrap_or(path.len()));
+            path = [&path, "?", access.query.as_str()].concat();
+        }
+        let path: PathAndQuery = path.parse()?;
+        let mut headers = access.headers.map().clone();
         // The host was part of a parsed URL, so it is a legal value.
         if let Ok(host) = HeaderValue::try_from(endpoint.host_header()) {
             headers.insert(HOST, host);
@@ -81,6 +86,23 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Headers;
+    use crate::query::Query;
+
+    #[test]
+    fn the_query_that_lets_in_is_the_one_that_is_sent() {
+        for (path, query, sent) in [
+            ("/v1/x", "", "/p/v1/x"),
+            ("/v1/x?a=1", "", "/p/v1/x?a=1"),
+            ("/v1/x", "key=k", "/p/v1/x?key=k"),
+            ("/v1/x?key=redacted", "key=k", "/p/v1/x?key=k"),
+        ] {
+            let endpoint = Endpoint::parse("http://h:1/p").unwrap();
+            let access = Access { query: Query::new(query).unwrap(), ..Access::default() };
+            let template = Template::new(&endpoint, path, Dialect::OpenaiChat, &access).unwrap();
+            assert_eq!(template.get().uri(), sent);
+        }
+    }
 
     #[test]
     fn an_api_gets_the_headers_it_asks_for() {
@@ -90,7 +112,8 @@ mod tests {
             if let Some(line) = line {
                 headers.add(line).unwrap();
             }
-            let template = Template::new(&endpoint, "/x", dialect, &headers).unwrap();
+            let access = Access { headers, ..Access::default() };
+            let template = Template::new(&endpoint, "/x", dialect, &access).unwrap();
             let request = template.post(Bytes::new(), "measured-0");
             let value = request.headers().get("anthropic-version").cloned();
             value.map(|value| value.to_str().unwrap().to_owned())

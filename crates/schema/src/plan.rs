@@ -69,7 +69,8 @@ pub struct Target {
     pub base_url: String,
     /// The API spoken there.
     pub dialect: Dialect,
-    /// Path of the endpoint, added to `base_url`.
+    /// Path of the endpoint, added to `base_url`. Of its query the names stand here alone, as a value
+    /// may be a key.
     pub endpoint_path: String,
     /// The model asked for.
     pub model: String,

@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Address of the server, with or without /v1
-    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL")]
+    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Measure a simulated server that is started for this run, whatever OPENAI_BASE_URL says
     #[arg(long)]
@@ -56,7 +56,8 @@ pub(crate) struct ServerArgs {
     /// openai-completions, openai-responses, sglang-generate or tgi-generate
     #[arg(long, value_name = "DIALECT", default_value_t = Dialect::OpenaiChat)]
     pub(crate) api: Dialect,
-    /// Path of the API below the address [default: the API's own, as /v1/chat/completions]
+    /// Path of the API below the address, with a query if it needs one; of that only the names are
+    /// kept [default: the API's own, as /v1/chat/completions]
     #[arg(long, value_name = "PATH")]
     pub(crate) endpoint_path: Option<String>,
     /// Model to ask for [default: the only one that the server lists]

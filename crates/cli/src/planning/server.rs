@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{
-    Access, Endpoint, Headers, Model, Trust, bounded, list_models, wait_ready,
+    Access, Endpoint, Headers, Model, Query, Trust, bounded, list_models, wait_ready,
 };
 use streamgauge_schema::{Dialect, FailureClass};
 
@@ -55,7 +55,20 @@ fn access(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
         (Some(_), false) => bail!("--ca-file needs an https address"),
         (None, false) => None,
     };
-    Ok(Access { headers, trust })
+    let query = args.endpoint_path.as_deref().and_then(|path| path_and_query(path).1);
+    let query = Query::new(query.unwrap_or_default()).context("--endpoint-path")?;
+    if !query.is_empty() && !endpoint.is_tls() && !endpoint.is_loopback() {
+        console::remark(&format!(
+            "warning: the query of --endpoint-path goes over plain http to {}",
+            endpoint.host()
+        ));
+    }
+    Ok(Access { headers, query, trust })
+}
+
+/// A path and what follows its question mark.
+pub(super) fn path_and_query(path: &str) -> (&str, Option<&str>) {
+    path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)))
 }
 
 /// The key in an environment variable. One that was named must be there; a simulated server gets

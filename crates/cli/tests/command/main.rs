@@ -13,3 +13,4 @@ mod observed;
 mod odd_servers;
 mod process;
 mod qualify;
+mod secrets;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use streamgauge_client::{Access, Headers, TlsError, Trust};
+use streamgauge_client::{Access, TlsError, Trust};
 use streamgauge_schema::{Completion, FailureClass, KernelStamps};
 use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 use tokio::io::copy_bidirectional;
@@ -59,7 +59,7 @@ async fn front(name: &str) -> Front {
 }
 
 fn access(trust: Trust) -> Access {
-    Access { headers: Headers::default(), trust: Some(trust) }
+    Access { trust: Some(trust), ..Access::default() }
 }
 
 #[tokio::test]
