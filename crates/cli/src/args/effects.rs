@@ -4,6 +4,9 @@
 //!
 //! Invariant: each flag of `run` has a row here, or does something beside all that clap lets through.
 
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
@@ -135,7 +138,7 @@ impl Cli {
     /// When it is none, or has a flag that does nothing.
     pub(crate) fn read<I>(line: I) -> Result<Self, clap::Error>
     where
-        I: IntoIterator<Item: Into<std::ffi::OsString> + Clone>,
+        I: IntoIterator<Item: Into<OsString> + Clone>,
     {
         let mut command = Self::command();
         let matches = command.try_get_matches_from_mut(line)?;
@@ -144,7 +147,10 @@ impl Cli {
             && let Some(idle) = without_effect(args, given)
         {
             let command = command.find_subcommand_mut(name).expect("it was just parsed");
-            return Err(command.error(clap::error::ErrorKind::ArgumentConflict, idle.advice));
+            let mut error = command.error(ErrorKind::ArgumentConflict, idle.advice);
+            let flag = format!("--{}", idle.flag.replace('_', "-"));
+            error.insert(ContextKind::InvalidArg, ContextValue::String(flag));
+            return Err(error);
         }
         Ok(cli)
     }

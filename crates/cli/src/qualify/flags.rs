@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, Command, CommandFactory, Parser};
+use clap::{Arg, ArgAction, Command, CommandFactory};
 use toml::{Spanned, Value};
 
 use super::file::{Flags, Source};
@@ -208,7 +208,7 @@ impl<'a> Merged<'a> {
     pub(super) fn arguments(&self, run: &Command) -> anyhow::Result<RunArgs> {
         let line = self.line(run)?;
         let words = ["streamgauge".to_owned(), "run".to_owned()].into_iter().chain(line);
-        match Cli::try_parse_from(words) {
+        match Cli::read(words) {
             Ok(Cli { command: Asked::Run(args) }) => Ok(*args),
             Ok(_) => bail!("arguments of `run` are another command's"),
             Err(error) => Err(self.placed(&error)),

@@ -70,7 +70,7 @@ pub(super) async fn identify(server: &Server, args: &RunArgs) -> ServerIdentity 
         let Ok(answer) = serde_json::from_slice::<serde_json::Value>(&answer) else { continue };
         for member in members {
             if let Some(text) = answer.get(member).and_then(serde_json::Value::as_str) {
-                let text = bounded(&access.headers.redact(text));
+                let text = bounded(&access.redact(text));
                 stated.insert(format!("{path} {member}"), text);
             }
         }

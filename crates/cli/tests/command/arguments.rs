@@ -7,7 +7,16 @@ use crate::process::run;
 #[test]
 fn help() {
     const COMMANDS: [&str; 11] = [
-        "", "calibrate", "compare", "demo", "observe", "qualify", "record", "run", "schema", "sim",
+        "",
+        "calibrate",
+        "compare",
+        "demo",
+        "observe",
+        "qualify",
+        "record",
+        "run",
+        "schema",
+        "sim",
         "verify",
     ];
     for command in COMMANDS {
