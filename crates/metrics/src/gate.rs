@@ -5,7 +5,7 @@ use streamgauge_schema::{
 };
 
 /// Most that a gated metric may get worse, in percent; the limit itself is still within it.
-const LIMIT_PERCENT: f64 = 5.0;
+pub(crate) const LIMIT_PERCENT: f64 = 5.0;
 
 /// What a comparison's gates amount to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,7 +157,7 @@ pub(crate) fn candidate_turnovers(comparison: &Comparison) -> Vec<&Turnover> {
         .collect()
 }
 
-fn is_eligible(cell: &CellComparison) -> bool {
+pub(crate) fn is_eligible(cell: &CellComparison) -> bool {
     cell.baseline_performance_eligible && cell.candidate_performance_eligible
 }
 

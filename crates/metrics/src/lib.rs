@@ -29,6 +29,7 @@
 //! | `verify` | the rules that a record's own members must keep |
 //! | `change`, `difference`, `student`, `power`, `exact_test` | what differs between runs, how surely, and what it takes to know |
 //! | `compare`, `gate`, `judge` | candidate against baseline: matching, deltas, limits, gates and verdicts |
+//! | `stood` | how the gates of any comparison stand |
 
 mod answer;
 mod bootstrap;
@@ -67,6 +68,7 @@ mod sample_run;
 mod sent;
 mod sorted;
 mod statistic;
+mod stood;
 mod student;
 mod verify;
 
@@ -102,4 +104,5 @@ pub use request::{
     ttft_from_schedule_ms, ttft_ms,
 };
 pub use statistic::Statistic;
+pub use stood::{Compared, Standings, standings};
 pub use verify::{Finding, Note, Verification, unproven, verify};

@@ -30,12 +30,14 @@
 //! | `search` | what a search for the highest load found |
 //! | `gate` | which figures a comparison holds to which limits |
 //! | `qualification` | what is measured in which order to decide, and the log of it |
+//! | `decision` | how gates stood when somebody decided |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
 //! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
 //! | `json_schemas` (feature `schemars`) | JSON Schemas of the documents |
 
 mod comparison;
 mod comparison_v2;
+mod decision;
 mod digest;
 mod document;
 mod error;
@@ -72,6 +74,7 @@ pub use comparison_v2::{
     ComparisonSchemaV2, ComparisonV2, CountFinding, Equivalence, FindingName, FindingVerdict,
     GateInForce, Limitation, LimitationKind, Looks, MetricComparisonV2, Tally, ValueFinding,
 };
+pub use decision::{GateStanding, StoodGate};
 pub use digest::Digest;
 pub use document::{Document, read_typed};
 pub use error::{CanonicalError, ReadError, TextFault};

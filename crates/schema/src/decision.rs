@@ -1,0 +1,5 @@
+//! What somebody decided on a comparison: the gates as they stood.
+
+mod standing;
+
+pub use standing::{GateStanding, StoodGate};
