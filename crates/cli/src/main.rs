@@ -14,6 +14,7 @@ mod progress;
 mod qualify;
 mod rebuild;
 mod records;
+mod report;
 mod show;
 mod signals;
 

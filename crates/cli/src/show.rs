@@ -2,7 +2,7 @@
 
 mod calibration;
 mod comparison;
-mod comparison_v2;
+mod markdown;
 mod number;
 mod outlook;
 mod run;
@@ -10,8 +10,7 @@ mod search;
 mod table;
 
 pub(crate) use calibration::calibration;
-pub(crate) use comparison::comparison;
-pub(crate) use comparison_v2::comparison_v2;
+pub(crate) use comparison::{comparison, junit, short};
 pub(crate) use outlook::outlook;
 pub(crate) use run::run;
 pub(crate) use search::{load_figure, probe_fault, search, searched};

@@ -1,25 +1,19 @@
 //! `streamgauge compare`: holds a candidate's runs against a baseline's.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
-use streamgauge_client::write_new;
 use streamgauge_metrics::{
-    BlockRules, GateOutcome, MatchingCondition, Pairing, Turnovers, compare_blocks, compare_point,
-    verdict,
+    BlockRules, Compared, MatchingCondition, Pairing, Turnovers, compare_blocks, compare_point,
 };
-use streamgauge_schema::{
-    Comparison, ComparisonV2, GateVerdict, Gates, Json, Layout, RunRecord, file_bytes,
-};
+use streamgauge_schema::{Gates, Json, RunRecord};
 
-use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
 use crate::input::read_text;
 use crate::records::{load, load_all};
-use crate::show;
+use crate::report::{ReportArgs, exit_of, report_comparison, tell_path, write_comparison};
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -56,9 +50,8 @@ pub(crate) struct CompareArgs {
     /// File to write the comparison to
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// How results are printed
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 /// How a comparison is judged.
@@ -85,6 +78,7 @@ enum Pairs {
 
 /// Compares and judges.
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
+    args.report.check()?;
     if let Some(out) = &args.out
         && out.exists()
     {
@@ -115,8 +109,7 @@ fn by_points(
         }
     }
     let comparison = compare_point(baseline, candidate, &args.allow_differing)?;
-    tell(args, &comparison, || show::comparison(&comparison, args.format))?;
-    Ok(exit_of(&comparison))
+    tell(args, Compared::V1(&comparison))
 }
 
 fn by_intervals(
@@ -142,29 +135,19 @@ fn by_intervals(
         limitations: &[],
     };
     let comparison = compare_blocks(baseline, candidate, Turnovers::default(), &rules)?;
-    tell(args, &comparison, || show::comparison_v2(&comparison, args.format))?;
-    Ok(exit_of_v2(&comparison))
+    tell(args, Compared::V2(&comparison))
 }
 
-/// Prints a comparison, and writes it where it was asked for.
-fn tell<T: Serialize>(
-    args: &CompareArgs,
-    comparison: &T,
-    shown: impl FnOnce() -> String,
-) -> anyhow::Result<()> {
-    console::result(&match args.format {
-        Format::Json => String::from_utf8(file_bytes(comparison, Layout::AsGiven)?)
-            .context("canonical bytes are ASCII")?,
-        Format::Markdown | Format::Table => shown(),
-    })?;
-    let Some(path) = &args.out else { return Ok(()) };
-    write_comparison(comparison, path)?;
-    let path = path.display().to_string();
-    match args.format {
-        Format::Json => console::remark(&path),
-        Format::Markdown | Format::Table => console::result(&path)?,
+/// Writes a comparison where it was asked for, and reports it.
+fn tell(args: &CompareArgs, compared: Compared<'_>) -> anyhow::Result<Exit> {
+    if let Some(path) = &args.out {
+        write_comparison(compared, path)?;
     }
-    Ok(())
+    report_comparison(compared, &args.report)?;
+    if let Some(path) = &args.out {
+        tell_path(path, args.report.format)?;
+    }
+    Ok(exit_of(compared))
 }
 
 /// Says what the operators declared differently of the two sides: it may be what is compared, or a
@@ -184,27 +167,4 @@ fn declared_differently(baseline: &[RunRecord], candidate: &[RunRecord]) -> anyh
         }
     }
     Ok(())
-}
-
-/// The exit code that a comparison deserves.
-pub(crate) fn exit_of(comparison: &Comparison) -> Exit {
-    match verdict(comparison) {
-        GateOutcome::Passed => Exit::Done,
-        GateOutcome::Failed => Exit::GateFailed,
-        GateOutcome::Ineligible | GateOutcome::NotEvaluated => Exit::Inconclusive,
-    }
-}
-
-/// The exit code that a comparison by intervals deserves.
-pub(crate) fn exit_of_v2(comparison: &ComparisonV2) -> Exit {
-    match comparison.verdict {
-        GateVerdict::Pass => Exit::Done,
-        GateVerdict::Fail => Exit::GateFailed,
-        GateVerdict::Inconclusive | GateVerdict::NotEvaluated => Exit::Inconclusive,
-    }
-}
-
-/// Writes a comparison's file, which must not exist.
-pub(crate) fn write_comparison<T: Serialize>(comparison: &T, path: &Path) -> anyhow::Result<()> {
-    Ok(write_new(path, &file_bytes(comparison, Layout::AsGiven)?, 0o644)?)
 }

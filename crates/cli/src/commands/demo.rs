@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use streamgauge_metrics::compare_point;
+use streamgauge_metrics::{Compared, compare_point};
 use streamgauge_schema::{RunRecord, RunRecordV2};
 use streamgauge_sim::{SimConfig, spawn_thread};
 use tokio::sync::watch;
 
 use crate::args::run::RunArgs;
 use crate::args::{Cli, Command, Format};
-use crate::commands::compare::{exit_of, write_comparison};
 use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
 use crate::planning::{Asked, Planner, meet};
+use crate::report::{exit_of, write_comparison};
 use crate::show;
 use crate::signals::{SAVING, stop_on_signal};
 
@@ -50,8 +50,9 @@ pub(crate) async fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
     }
     let [baseline, candidate] = [baseline.record, candidate.record].map(as_run);
     let comparison = compare_point(&[baseline], std::slice::from_ref(&candidate), &[])?;
-    console::result(&show::comparison(&comparison, Format::Table))?;
-    let exit = exit_of(&comparison);
+    let compared = Compared::V1(&comparison);
+    console::result(&show::comparison(compared, Format::Table))?;
+    let exit = exit_of(compared);
     console::result(&format!(
         "\n`streamgauge compare` of these two runs would exit with {}. This demonstration has run \
          to its end and exits with 0.",
@@ -59,7 +60,7 @@ pub(crate) async fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
     ))?;
     // The candidate's run directory has a name of its own, and so has the file beside it.
     let path = args.out.join(format!("comparison-{}.json", candidate.run_id()));
-    write_comparison(&comparison, &path)?;
+    write_comparison(compared, &path)?;
     console::result(&path.display().to_string())?;
     Ok(Exit::Done)
 }

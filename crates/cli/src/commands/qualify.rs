@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, Parser};
+use streamgauge_metrics::Compared;
 use streamgauge_schema::{
     Activation, ComparisonV2, QualificationEnd, QualificationPlan, digest_bytes,
 };
 
 use crate::args::{Cli, Command, Format};
-use crate::commands::compare::exit_of_v2;
 use crate::console;
 use crate::exit::Exit;
 use crate::qualify::{
     COMPARISON, Course, Outcome, Outlook, QualificationDir, Resolved, ScheduleArgs, Work,
-    all_blocks, bytes, kept, somebody_is_there,
+    all_blocks, kept, somebody_is_there,
 };
+use crate::report::{ReportArgs, exit_of, report_comparison, tell_path};
 use crate::show;
 use crate::signals::{SAVING, stop_on_signal};
 
@@ -47,13 +48,13 @@ pub(crate) struct QualifyArgs {
     #[arg(long, value_name = "FOLDER", default_value = "qualifications")]
     #[arg(help_heading = "Output")]
     out: PathBuf,
-    /// How results are printed
-    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
-    format: Format,
+    #[command(flatten, next_help_heading = "Output")]
+    report: ReportArgs,
 }
 
 /// Runs the command.
 pub(crate) async fn qualify(args: &QualifyArgs) -> anyhow::Result<Exit> {
+    args.report.check()?;
     if let Some(dir) = &args.resume {
         return resume(args, &QualificationDir::at(dir)).await;
     }
@@ -69,7 +70,7 @@ pub(crate) async fn qualify(args: &QualifyArgs) -> anyhow::Result<Exit> {
 
 fn plan_only(args: &QualifyArgs, resolved: &Resolved) -> anyhow::Result<Exit> {
     let outlook = Outlook::of(resolved, &args.from)?;
-    console::result(&match args.format {
+    console::result(&match args.report.format {
         Format::Json => serde_json::to_string_pretty(&outlook)?,
         format => show::outlook(&outlook, format),
     })?;
@@ -172,17 +173,8 @@ fn go_on(dir: &Path) -> String {
 }
 
 fn tell(args: &QualifyArgs, dir: &QualificationDir, last: &ComparisonV2) -> anyhow::Result<Exit> {
-    let path = dir.file(COMPARISON).display().to_string();
-    match args.format {
-        Format::Json => {
-            console::result(&String::from_utf8(bytes(last)?)?)?;
-            console::remark(&path);
-        }
-        format => {
-            console::result(&show::comparison_v2(last, format))?;
-            console::result("")?;
-            console::result(&path)?;
-        }
-    }
-    Ok(exit_of_v2(last))
+    let compared = Compared::V2(last);
+    report_comparison(compared, &args.report)?;
+    tell_path(&dir.file(COMPARISON), args.report.format)?;
+    Ok(exit_of(compared))
 }

@@ -5,6 +5,7 @@
 mod apis;
 mod arguments;
 mod compared;
+mod formats;
 mod golden;
 mod interrupted;
 mod loads;

@@ -20,13 +20,21 @@ pub(crate) struct Finished {
 /// The command, with nothing of the tester's environment that it would read.
 pub(crate) fn streamgauge() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_streamgauge"));
-    command.env_remove("OPENAI_BASE_URL").env_remove("OPENAI_API_KEY").env("COLUMNS", "100");
+    for variable in ["OPENAI_BASE_URL", "OPENAI_API_KEY", "GITHUB_STEP_SUMMARY"] {
+        command.env_remove(variable);
+    }
+    command.env("COLUMNS", "100");
     command
 }
 
 /// Runs the command to its end.
 pub(crate) fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Finished {
-    let output = streamgauge().args(args).stdin(Stdio::null()).output().unwrap();
+    finish(streamgauge().args(args))
+}
+
+/// Runs a prepared command to its end.
+pub(crate) fn finish(command: &mut Command) -> Finished {
+    let output = command.stdin(Stdio::null()).output().unwrap();
     Finished {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),

@@ -4,15 +4,15 @@
 use std::path::Path;
 
 use streamgauge_schema::{
-    Document, EvidenceMode, GateVerdict, Gates, Identifier, Looks, PublicText, Timestamp, Turnover,
-    TurnoverFailure, TurnoverFailureClass,
+    ComparisonV2, Document, EvidenceMode, GateVerdict, Gates, Identifier, Looks, PublicText,
+    Timestamp, Turnover, TurnoverFailure, TurnoverFailureClass,
 };
 
 use super::blocks;
 use crate::compare::{BlockRules, MatchingCondition, Pairing, Turnovers, compare_blocks};
 use crate::sample_blocks::{Sides, add_share, metric, set_output_length};
 
-const GOLDEN: &str = "../schema/tests/records/comparison-v2.json";
+const RECORDS: &str = "../schema/tests/records";
 
 /// Four blocks of two cells: one cell with a gate of each verdict, and one that is void because the
 /// candidate answers shorter.
@@ -82,8 +82,32 @@ fn the_golden_comparison_is_what_the_rule_gives() {
     use GateVerdict::{Fail, Inconclusive, NotEvaluated, Pass};
     let void = NotEvaluated;
     assert_eq!(verdicts, [Pass, Fail, Inconclusive, void, void, void]);
+    is_golden(comparison, "comparison-v2.json");
+}
+
+/// The five runs of sgl-project/sglang#8285, for whatever shows a comparison.
+#[test]
+fn the_golden_unstable_comparison_is_what_the_rule_gives() {
+    let runs = [2_500.0, 1_700.0, 1_700.0, 11_700.0, 47_600.0];
+    let again = [11_700.0, 2_500.0, 47_600.0, 1_700.0, 1_700.0];
+    let blocks: Vec<(f64, f64)> = runs.into_iter().zip(again).collect();
+    let [baseline, candidate] = Sides::blocks("ttft_p50_ms", &blocks).records();
+    let gates = Gates::new(0.05, 0.0, Gates::default().gates()[..1].into()).unwrap();
+    let rules = BlockRules {
+        gates: &gates,
+        pairing: Pairing::ByTime,
+        looks: None,
+        allow_differing: &[],
+        limitations: &[],
+    };
+    let comparison = compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap();
+    assert_eq!(comparison.verdict, GateVerdict::Inconclusive);
+    is_golden(comparison, "comparison-v2-unstable.json");
+}
+
+fn is_golden(comparison: ComparisonV2, name: &str) {
     let bytes = Document::ComparisonV2(Box::new(comparison)).file_bytes().unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(GOLDEN);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORDS).join(name);
     if std::env::var_os("UPDATE_RECORD").is_some() {
         std::fs::write(&path, &bytes).unwrap();
     }
