@@ -6,7 +6,7 @@ use std::iter;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{JournalReader, RunDir, read_file, write_new};
+use streamgauge_client::{JournalReader, RunDir, open_regular, read_file, write_new};
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
@@ -56,7 +56,6 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
         read_typed(&read_file(&plan_path)?).with_context(|| plan_path.display().to_string())?;
     let journal_path = dir.journal();
     // A journal may be larger than memory, so that it is read twice, a piece at a time.
-    let mut files = vec![evidence(&journal_path)?];
     let mut journal = JournalReader::new(open(&journal_path)?, &journal_path)?;
     let header = journal.header().clone();
     if Digest::of_value(&plan)? != header.plan_sha256 {
@@ -71,6 +70,7 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
         run.add(&line)?;
     }
     let run = run.close(journal.trailer())?;
+    let mut files = vec![evidence(&journal_path)?];
     let mut cases = None;
     if run.declared() > MAX_CASES_IN_RECORD {
         let lines = one_a_line(run.cases())?;
@@ -92,7 +92,7 @@ fn one_a_line(cases: impl Iterator<Item = Case>) -> anyhow::Result<Vec<u8>> {
 }
 
 fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = open_regular(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(BufReader::with_capacity(PIECE_BYTES, file))
 }
 

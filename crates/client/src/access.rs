@@ -15,6 +15,7 @@ use rustls::{ClientConfig, RootCertStore};
 use streamgauge_schema::Dialect;
 
 use crate::error::{HeaderError, TlsError};
+use crate::files::read_regular;
 use crate::query::Query;
 
 /// Headers that the client sets itself.
@@ -23,6 +24,9 @@ const RESERVED: [HeaderName; 7] =
 
 /// A shorter text may stand anywhere by chance, and is left where it stands.
 const SHORTEST_SECRET: usize = 4;
+
+/// Longest file of certificates: the platform's own bundles have a few hundred kilobytes.
+const MOST_PEM_BYTES: u64 = 16 << 20;
 
 /// Where Anthropic's API looks for a key.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -157,7 +161,7 @@ impl Trust {
     /// # Errors
     /// When the file cannot be read or holds no certificate.
     pub fn file(path: &Path) -> Result<Self, TlsError> {
-        let pem = std::fs::read(path)
+        let pem = read_regular(path, MOST_PEM_BYTES)
             .map_err(|source| TlsError::File { path: path.to_owned(), source })?;
         let certificates: Vec<_> =
             CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect();

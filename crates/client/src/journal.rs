@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -17,6 +17,9 @@ use crate::error::JournalError;
 
 /// How often what was written is forced to the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// Longest line that is read. Of an answer of a million events it has some ten megabytes.
+const MOST_LINE_BYTES: u64 = 256 << 20;
 
 /// Writes a journal. A line is in the file, though perhaps not yet on the disk, when
 /// [`Self::append`] returns: it survives the end of this process at any moment.
@@ -197,11 +200,16 @@ impl<R: BufRead> JournalReader<R> {
 impl<R: BufRead> Lines<R> {
     fn next(&mut self) -> Result<Option<JournalLine>, JournalError> {
         self.line.clear();
-        self.source.read_until(b'\n', &mut self.line).map_err(|source| JournalError::Io {
+        let mut source = self.source.by_ref().take(MOST_LINE_BYTES);
+        source.read_until(b'\n', &mut self.line).map_err(|source| JournalError::Io {
             action: "cannot read",
             path: self.path.clone(),
             source,
         })?;
+        if self.line.len() as u64 == MOST_LINE_BYTES && !self.line.ends_with(b"\n") {
+            self.count += 1;
+            return Err(self.out_of_order("the line is longer than any that is written"));
+        }
         if !self.line.ends_with(b"\n") {
             self.torn_bytes = self.line.len();
             return Ok(None);

@@ -51,6 +51,7 @@ mod driving;
 mod endpoint;
 mod engine;
 mod error;
+mod files;
 mod journal;
 mod lags;
 mod pool;
@@ -76,6 +77,7 @@ pub use engine::{RunError, RunSetup, run};
 pub use error::{
     AskError, EndpointError, HeaderError, JournalError, QueryError, TlsError, TransportError,
 };
+pub use files::{open_regular, read_regular};
 pub use journal::{Journal, JournalReader, JournalWriter};
 pub use query::Query;
 pub use ready::wait_ready;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use streamgauge_schema::{CanonicalError, Digest, Layout, Plan, Timestamp, file_bytes};
 
+use crate::files::read_regular;
+
 /// A directory or file of a run that cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -135,12 +137,15 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
-/// Reads a whole file.
+/// Longest file that [`read_file`] reads: more than the cases of ten million requests take.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// Reads a whole file of at most 4 GiB.
 ///
 /// # Errors
-/// When it is missing or cannot be read.
+/// When it is missing, cannot be read, is no regular file, or is longer.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, RunDirError> {
-    fs::read(path).map_err(|source| RunDirError::Io {
+    read_regular(path, MOST_BYTES).map_err(|source| RunDirError::Io {
         action: "cannot read",
         path: path.into(),
         source,

@@ -86,7 +86,8 @@ pub(crate) struct ServerArgs {
 #[command(next_help_heading = "Prompts")]
 pub(crate) struct PromptArgs {
     /// Prompts: one JSON object a line, {"id", "prompt" | "messages", "max_tokens"?, "expect"?,
-    /// "at_ms"?}, or a file in the ShareGPT layout; only a chat API takes messages
+    /// "at_ms"?}, or a file in the ShareGPT layout; only a chat API takes messages. At most 4 GiB,
+    /// and 64 MiB a line
     #[arg(long, value_name = "FILE")]
     pub(crate) dataset: Option<PathBuf>,
     /// Put a line of its own before each prompt of the dataset, so that no two are equal

@@ -1,6 +1,5 @@
 //! `streamgauge observe`: extracts an observation from a saved response.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use streamgauge_schema::{Dialect, End, Head, Layout, file_bytes};
 
 use crate::console;
 use crate::exit::Exit;
-use crate::input::read_bytes;
+use crate::input::{read_bytes, read_stdin};
 
 /// Arguments of `observe`.
 #[derive(Debug, Args)]
@@ -106,13 +105,7 @@ async fn observed(args: &ObserveArgs) -> anyhow::Result<Observed> {
 }
 
 fn saved(file: &Path) -> anyhow::Result<Saved> {
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read stdin")?;
-        bytes
-    } else {
-        read_bytes(file)?
-    };
+    let bytes = if file == Path::new("-") { read_stdin()? } else { read_bytes(file)? };
     let extension = file.extension().unwrap_or_default().to_string_lossy().into_owned();
     Ok(match extension.as_str() {
         "http" => Saved::Http(bytes),

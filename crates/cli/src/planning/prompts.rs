@@ -11,7 +11,7 @@ use streamgauge_workload::{
 use crate::args::run::PromptArgs;
 use crate::console;
 use crate::deployment::identifier_like;
-use crate::input::read_bytes;
+use crate::input::read_dataset;
 
 /// Most requests of a closed loop that time ends: their digests are made before it begins.
 const MOST_IN_A_DURATION: u64 = 100_000;
@@ -36,7 +36,7 @@ impl PromptFile {
     pub(super) fn read(args: &PromptArgs) -> anyhow::Result<Self> {
         let Some(file) = &args.dataset else { return Ok(Self { dataset: None }) };
         let shown = file.display().to_string();
-        let dataset = Dataset::parse(&read_bytes(file)?, &shown)?;
+        let dataset = Dataset::parse(&read_dataset(file)?, &shown)?;
         if dataset.skipped() > 0 {
             console::remark(&format!(
                 "note: {shown}: {} conversations without a prompt were left out",

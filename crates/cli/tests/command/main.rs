@@ -5,6 +5,7 @@
 mod apis;
 mod arguments;
 mod compared;
+mod files;
 mod formats;
 mod golden;
 mod interrupted;
