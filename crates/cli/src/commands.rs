@@ -11,6 +11,8 @@ pub(crate) mod schema;
 pub(crate) mod sim;
 pub(crate) mod verify;
 
+use anyhow::Context;
+
 use crate::args::{Cli, Command};
 use crate::exit::Exit;
 
@@ -32,5 +34,6 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
 
 /// One thread drives all connections, so that no stamp waits for another thread.
 fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("the system lets this program wait for nothing (ulimit -n)")?.block_on(command)
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Access, Query, RunSetup};
+use streamgauge_client::{Access, Query, RunSetup, room_for};
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, Request, RequestSettings,
@@ -250,6 +250,23 @@ impl<'a> Planner<'a> {
 }
 
 impl Cell {
+    /// Checks that there are open files for its connections, and warns where there may be too few.
+    ///
+    /// # Errors
+    /// When there surely are.
+    pub(crate) fn check_room(&self) -> anyhow::Result<()> {
+        let cell = &self.plan.load.cell;
+        let room = room_for(&self.plan, &self.schedule).with_context(|| format!("cell {cell}"))?;
+        if let Some(room) = room {
+            console::remark(&format!(
+                "warning: cell {cell}: nothing limits its requests under way, and there are open \
+                 files for {room} connections; requests beyond fail (runner_error). Give \
+                 --max-concurrency, or raise the limit (ulimit -n)"
+            ));
+        }
+        Ok(())
+    }
+
     /// One of its requests.
     pub(crate) fn request(&self, stage: Stage, index: u64) -> Request {
         self.requests.request(stage, index)

@@ -82,7 +82,9 @@ impl Connector {
         let own_limit =
             [Errno::EMFILE as i32, Errno::ENFILE as i32].map(Some).contains(&error.raw_os_error());
         let (class, advice) = if own_limit {
-            (FailureClass::RunnerError, "; raise this client's limit of open files (ulimit -n)")
+            let advice = "; this client has no more: raise its limit of open files (ulimit -n), or \
+                          limit the requests under way";
+            (FailureClass::RunnerError, advice)
         } else {
             (FailureClass::Connect, "")
         };

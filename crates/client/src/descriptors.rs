@@ -3,6 +3,10 @@
 use std::fs;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use streamgauge_schema::Plan;
+use streamgauge_workload::Schedule;
+
+use crate::engine::Connections;
 
 /// What the program holds besides connections, where that cannot be counted, and what it may still
 /// come to need.
@@ -13,7 +17,7 @@ const SPARE: u64 = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{connections} connections need {needed} open files, and the hard limit is {hard}: lower the \
-     concurrency, or raise the limit (as root: prlimit --pid $$ --nofile={needed}:{needed}; for a \
+     concurrency (the limit of requests under way), or raise the limit (as root: prlimit --pid $$ --nofile={needed}:{needed}; for a \
      service LimitNOFILE={needed})"
 )]
 pub struct DescriptorsError {
@@ -36,6 +40,31 @@ pub(crate) fn make_room(at_least: u64, at_most: u64) -> Result<(), DescriptorsEr
         let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard);
     }
     Ok(())
+}
+
+/// What a load's connections find of open files, before any is opened.
+///
+/// `Ok(None)`: there are as many as it may ever need. `Ok(Some(room))`: so many of its connections can
+/// be open at once; nothing limits its requests under way, and those that come beyond fail.
+///
+/// # Errors
+/// When a load that has a limit of requests under way cannot be carried out.
+pub fn room_for(plan: &Plan, schedule: &Schedule) -> Result<Option<u64>, DescriptorsError> {
+    let Connections { at_least, at_most, .. } = Connections::of(plan, schedule);
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return Ok(None) };
+    room(at_least, at_most, open_now() + SPARE, soft, hard)
+}
+
+fn room(
+    at_least: u64,
+    at_most: u64,
+    besides: u64,
+    soft: u64,
+    hard: u64,
+) -> Result<Option<u64>, DescriptorsError> {
+    let limit = wanted_limit(at_least, at_most, besides, soft, hard)?;
+    let room = limit.saturating_sub(besides);
+    Ok((room < at_most).then_some(room))
 }
 
 fn wanted_limit(
@@ -76,12 +105,26 @@ mod tests {
     }
 
     #[test]
+    fn what_may_lack_room_is_told_how_much_there_is() {
+        for (at_least, at_most, expected) in [
+            (10, 10, Ok(None)),
+            (1, 3_996, Ok(None)),
+            (1, 3_997, Ok(Some(3_996))),
+            (1, u64::MAX, Ok(Some(3_996))),
+            (3_997, 3_997, Err(4_097)),
+        ] {
+            let room = room(at_least, at_most, 100, 1_024, 4_096);
+            assert_eq!(room.map_err(|error| error.needed), expected);
+        }
+    }
+
+    #[test]
     fn a_refusal_says_how_many_and_what_to_do() {
         let error = wanted_limit(10_000, 10_000, 50, 1_024, 4_096).unwrap_err();
         assert_eq!(
             error.to_string(),
             "10000 connections need 10050 open files, and the hard limit is 4096: lower the \
-             concurrency, or raise the limit (as root: prlimit --pid $$ --nofile=10050:10050; for \
+             concurrency (the limit of requests under way), or raise the limit (as root: prlimit --pid $$ --nofile=10050:10050; for \
              a service LimitNOFILE=10050)"
         );
     }

@@ -147,17 +147,17 @@ pub async fn run<E>(
 }
 
 /// How many connections a load has.
-struct Connections {
+pub(crate) struct Connections {
     /// It cannot be carried out with fewer.
-    at_least: u64,
+    pub(crate) at_least: u64,
     /// It never has more.
-    at_most: u64,
+    pub(crate) at_most: u64,
     /// To be opened before the first request.
-    open_first: u64,
+    pub(crate) open_first: u64,
 }
 
 impl Connections {
-    fn of(plan: &Plan, schedule: &Schedule) -> Self {
+    pub(crate) fn of(plan: &Plan, schedule: &Schedule) -> Self {
         let load = &plan.load;
         let requests = schedule.requests().max(load.warmup);
         let limit = load.shape.max_inflight().map(|most| most.min(requests));

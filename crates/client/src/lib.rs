@@ -71,7 +71,7 @@ pub use access::{Access, Headers, Trust};
 pub use ask::{Model, ask, list_models};
 pub use capture::{Capture, CaptureError};
 pub use clock::RunClock;
-pub use descriptors::DescriptorsError;
+pub use descriptors::{DescriptorsError, room_for};
 pub use endpoint::Endpoint;
 pub use engine::{RunError, RunSetup, run};
 pub use error::{

@@ -66,6 +66,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         return search::search(args, what, &planner, &server, &stop).await;
     }
     let mut cells = planner.cells()?;
+    cells.iter().try_for_each(Cell::check_room)?;
     if args.instrument.calibrate {
         attach_calibration(&mut cells, args, &stop).await?;
     }

@@ -5,6 +5,7 @@
 mod apis;
 mod arguments;
 mod compared;
+mod descriptors;
 mod files;
 mod formats;
 mod golden;

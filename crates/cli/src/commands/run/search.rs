@@ -1,6 +1,7 @@
 //! The search for the highest load at which the goals hold. Each probe is a run of its own, and the
 //! search itself is written down beside them.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,6 +67,11 @@ pub(super) async fn search(
     while let (Some(load), None) = (search.next_load(), ended) {
         let cell = planner.cell(probes.len() as u64, probe_load(args, what, planner, load)?)?;
         name.get_or_insert_with(|| cell.plan.name.clone());
+        if let Err(error) = cell.check_room() {
+            console::remark(&format!("the search ends here: {error:#}"));
+            ended = Some(Exit::Inconclusive);
+            break;
+        }
         let measured = measure(&cell, &server.access, &args.output.out, stop.clone()).await?;
         if *stop.borrow() {
             ended = Some(Exit::Interrupted);
@@ -75,15 +81,7 @@ pub(super) async fn search(
         search.record(load, if probe.held { probe.attained_ratio.unwrap_or(0.0) } else { 0.0 });
         let load = show::load_figure(load);
         console::remark(&format!("{} at {load}: {}", show::searched(varied(what)), told(&probe)));
-        ended = match probe.reason {
-            Some(ProbeFault::NothingSucceeded) => Some(Exit::Unreachable),
-            // It will have none at another load either.
-            Some(ProbeFault::NoValues) => Some(Exit::Inconclusive),
-            _ => None,
-        };
-        if let (Some(_), Some(fault)) = (ended, probe.reason) {
-            console::remark(&format!("the search ends here: {}", show::probe_fault(fault)));
-        }
+        ended = probe.reason.and_then(hopeless);
         probes.push(probe);
     }
     let report = report(args, what, &search, ended.is_none(), probes);
@@ -105,6 +103,8 @@ pub(super) async fn search(
 /// Reports are named to the second. Where one of the same second is there, the next is waited for.
 async fn write_report(report: &SearchReport, out: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let bytes = digest_bytes(report)?;
+    // A search that ends before its first probe has made no folder yet.
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
     for _ in 0..5 {
         let second = RunClock::start().started_at().compact();
         let path = out.join(format!("{name}-search-{second}.json"));
@@ -148,6 +148,17 @@ fn probe(load: f64, attainment: f64, measured: &Measured) -> SearchProbe {
         reason,
         run_id: record.run_id.clone(),
     }
+}
+
+/// How a search ends after a probe that says the same of every other load.
+fn hopeless(fault: ProbeFault) -> Option<Exit> {
+    let exit = match fault {
+        ProbeFault::NothingSucceeded => Exit::Unreachable,
+        ProbeFault::NoValues => Exit::Inconclusive,
+        ProbeFault::Cut | ProbeFault::NoneEnded | ProbeFault::NotOffered => return None,
+    };
+    console::remark(&format!("the search ends here: {}", show::probe_fault(fault)));
+    Some(exit)
 }
 
 fn told(probe: &SearchProbe) -> String {
