@@ -60,8 +60,14 @@ impl DeploymentFile {
         }
     }
 
+    /// What a server's caches know when a cell begins.
+    pub(crate) fn cache_state(&self) -> CacheState {
+        self.cache_state.clone().unwrap_or(CacheState::Unknown)
+    }
+
     /// Fills what the file leaves open for a run of `model` in `cell`.
     pub(crate) fn declare(self, model: &str, cell: &Identifier) -> anyhow::Result<Declared> {
+        let cache_state = self.cache_state();
         let model = match self.model {
             Some(name) => name,
             None => PublicText::new(model).with_context(|| {
@@ -98,7 +104,7 @@ impl DeploymentFile {
         Ok(Declared {
             deployment,
             image: self.image,
-            cache_state: self.cache_state.unwrap_or(CacheState::Unknown),
+            cache_state,
             token_accounting: self.token_accounting.unwrap_or(TokenAccounting::Unknown),
             conditions: self.conditions,
         })

@@ -21,7 +21,7 @@ use streamgauge_workload::{
 };
 use tokio::sync::watch;
 
-use crate::args::run::{Intervals, RunArgs, ServerArgs};
+use crate::args::run::{Intervals, PromptArgs, RunArgs, ServerArgs};
 use crate::console;
 use crate::deployment::{DeploymentFile, identifier_like};
 use load::loads;
@@ -160,8 +160,17 @@ impl<'a> Planner<'a> {
     /// arguments want that.
     pub(crate) fn cell(&self, number: u64, load: Load) -> anyhow::Result<Cell> {
         let nonce = self.nonce.map(|nonce| nonce.wrapping_add(number));
-        let args = &self.args.prompts;
-        self.cell_of(self.asked.prompts.prompts(args, &self.lengths, nonce)?, load)
+        self.cell_of(self.prompts(&self.args.prompts, &self.lengths, nonce)?, load)
+    }
+
+    fn prompts(
+        &self,
+        args: &PromptArgs,
+        lengths: &Lengths,
+        nonce: Option<u64>,
+    ) -> anyhow::Result<Prompts> {
+        let cache_state = self.asked.deployment.cache_state();
+        self.asked.prompts.prompts(args, lengths, nonce, &cache_state)
     }
 
     fn cell_of(&self, prompts: Prompts, load: Load) -> anyhow::Result<Cell> {

@@ -1,7 +1,7 @@
 //! The requests of a run: prompts and settings, resolved so that any request can be made alone.
 //!
 //! Invariant: warm-up and measured requests have no prompt in common, so a warm-up never fills a
-//! prompt cache for what is measured; a shared prefix is what it is asked to fill.
+//! prompt cache for what is measured; a shared prefix it fills unless that is to be cold.
 
 mod lines;
 mod suite;

@@ -57,6 +57,8 @@ pub struct SyntheticPrompts {
     words: u64,
     seed: u64,
     prefix: Option<SharedPrefix>,
+    /// Warm-up requests have other shared prefixes than measured ones.
+    prefix_is_cold: bool,
     nonce: Option<u64>,
 }
 
@@ -69,12 +71,13 @@ impl SyntheticPrompts {
         if !(MIN_WORDS..=MAX_WORDS).contains(&words) {
             return Err(WorkloadError::Words { words });
         }
-        Ok(Self { words, seed, prefix: None, nonce: None })
+        Ok(Self { words, seed, prefix: None, prefix_is_cold: false, nonce: None })
     }
 
     /// The same number of words, of which the first are a prefix that prompts have in common: the
     /// requests of a stage take one of `prefix.count` after the other. Warm-up requests take the
-    /// same ones, so that a server may know them before the first is measured.
+    /// same ones, so that a server may know them before the first is measured, unless they are
+    /// [cold](Self::with_cold_prefix).
     ///
     /// # Errors
     /// When there is no prefix, or what it leaves of the prompt is below [`MIN_WORDS`], or it is
@@ -85,6 +88,13 @@ impl SyntheticPrompts {
             return Err(WorkloadError::Prefix { prefix, words: self.words });
         }
         Ok(Self { prefix: Some(prefix), ..self })
+    }
+
+    /// The same prompts, but warm-up requests have as many shared prefixes of their own: a server meets
+    /// those of the measured requests for the first time when they are measured.
+    #[must_use]
+    pub fn with_cold_prefix(self) -> Self {
+        Self { prefix_is_cold: true, ..self }
     }
 
     /// The same prompts behind a line of this seed, so that a server that was sent them under
@@ -150,7 +160,7 @@ impl SyntheticPrompts {
         let mut own = self.words - MIN_WORDS;
         if let Some(prefix) = self.prefix {
             own -= prefix.words;
-            let family = index % prefix.count;
+            let family = self.family(prefix, stage, index);
             if let Some(nonce) = self.nonce {
                 push_nonce(out, unique::family_code(nonce, family), spelling);
             }
@@ -167,6 +177,13 @@ impl SyntheticPrompts {
         out.extend_from_slice(INSTRUCTION.as_bytes());
     }
 
+    /// The number of a shared prefix. Those of a warm-up that has its own are in the upper half of all
+    /// numbers, which no index reaches.
+    fn family(&self, prefix: SharedPrefix, stage: Stage, index: u64) -> u64 {
+        let family = index % prefix.count;
+        if self.prefix_is_cold && stage == Stage::Warmup { !family } else { family }
+    }
+
     /// Room enough for a prompt, however it is written.
     pub(crate) fn size(&self) -> usize {
         self.words as usize * WORD_BYTES + BYTES_BESIDES
@@ -179,7 +196,7 @@ impl SyntheticPrompts {
 
     /// The digest of the recipe: equal digests mean equal prompts, nonces aside.
     pub(crate) fn digest(&self) -> Digest {
-        let Self { seed, words, prefix, nonce: _ } = *self;
+        let Self { seed, words, prefix, prefix_is_cold: _, nonce: _ } = *self;
         let digest = match prefix {
             None => Digest::of_value(&Recipe { recipe: RECIPE, seed, words }),
             Some(prefix) => Digest::of_value(&PrefixRecipe {
@@ -276,6 +293,26 @@ mod tests {
             assert!(json.len() <= prompts.size());
             let read: String = serde_json::from_slice(&json).unwrap();
             assert_eq!(read, prompts.prompt(Stage::Warmup, 5));
+        }
+    }
+
+    #[test]
+    fn a_cold_prefix_is_sent_in_no_warmup() {
+        let prefix = SharedPrefix { words: 30, count: 3 };
+        let plain = SyntheticPrompts::new(64, 7).unwrap().with_prefix(prefix).unwrap();
+        for warm in [plain, plain.with_nonce(5)] {
+            let cold = warm.with_cold_prefix();
+            let beginnings = |prompts: SyntheticPrompts, stage| -> HashSet<String> {
+                let beginning = |index| prompts.prompt(stage, index)[..100].to_owned();
+                (0..9).map(beginning).collect()
+            };
+            let measured = beginnings(warm, Stage::Measured);
+            assert_eq!(measured.len(), 3);
+            assert_eq!(beginnings(cold, Stage::Measured), measured);
+            assert_eq!(beginnings(warm, Stage::Warmup), measured);
+            let apart = beginnings(cold, Stage::Warmup);
+            assert_eq!((apart.len(), apart.is_disjoint(&measured)), (3, true));
+            assert_eq!(warm.digest(), cold.digest());
         }
     }
 

@@ -99,7 +99,8 @@ pub(crate) struct PromptArgs {
     /// Length of a synthetic prompt, as the server counts it
     #[arg(long, value_name = "TOKENS", default_value_t = 512, conflicts_with = "dataset")]
     pub(crate) input_tokens: u64,
-    /// Length of a beginning that synthetic prompts share, out of --input-tokens
+    /// Length of a beginning that synthetic prompts share, out of --input-tokens. The warm-up has
+    /// beginnings of its own, unless the deployment says warm_engine_shared_prefixes
     #[arg(long, value_name = "TOKENS", conflicts_with = "dataset")]
     pub(crate) prefix_tokens: Option<u64>,
     /// Different shared beginnings; prompt after prompt takes the next

@@ -131,7 +131,7 @@ fn sample(planner: &Planner<'_>) -> anyhow::Result<SyntheticPrompts> {
     let assumed = Lengths::assumed();
     // Cells take this number and those after it.
     let nonce = planner.nonce.map(|first| first.wrapping_sub(1));
-    match planner.asked.prompts.prompts(&args, &assumed, nonce) {
+    match planner.prompts(&args, &assumed, nonce) {
         Ok(Prompts::Synthetic(prompts)) => Ok(prompts),
         // A prefix that leaves too little of the prompt by this guess may not by the server's count.
         _ => Ok(SyntheticPrompts::new(assumed.words(args.input_tokens), args.prompt_seed)?),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use streamgauge_schema::{Identifier, PublicText, SharedPrefix};
+use streamgauge_schema::{CacheState, Identifier, PublicText, SharedPrefix};
 use streamgauge_workload::{
     Dataset, DatasetLine, Lengths, Prompt, Prompts, Reuse, SyntheticPrompts,
 };
@@ -52,6 +52,7 @@ impl PromptFile {
         args: &PromptArgs,
         lengths: &Lengths,
         nonce: Option<u64>,
+        cache_state: &CacheState,
     ) -> anyhow::Result<Prompts> {
         if let Some(dataset) = self.dataset.clone() {
             let reuse = if args.repeat { Reuse::Repeat } else { Reuse::Refuse };
@@ -70,6 +71,9 @@ impl PromptFile {
             prompts = prompts.with_prefix(prefix).with_context(|| {
                 format!("--prefix-tokens {tokens} of --input-tokens {}", args.input_tokens)
             })?;
+        }
+        if *cache_state != CacheState::WarmEngineSharedPrefixes {
+            prompts = prompts.with_cold_prefix();
         }
         Ok(Prompts::Synthetic(match nonce {
             Some(seed) => prompts.with_nonce(seed),

@@ -1,5 +1,6 @@
 //! Servers that answer well and say the wrong things: no usage, a count that is none, another model.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -27,12 +28,17 @@ fn answer(model: &str, usage: &str) -> Vec<RawStep> {
 
 /// Runs `run` against a server that gives the same answer to everybody.
 fn against(script: Vec<RawStep>, out: &Path, more: &[&str]) -> Finished {
+    asked(script, out, more).0
+}
+
+/// The same, and what the server was sent.
+fn asked(script: Vec<RawStep>, out: &Path, more: &[&str]) -> (Finished, Vec<Vec<u8>>) {
     let runtime = Runtime::new().unwrap();
     let server = runtime.block_on(RawServer::start(script)).unwrap();
     let url = format!("http://{}", server.addr());
     let out = out.to_str().unwrap();
     let args = ["run", "--base-url", &url, "--model", "m", "--requests", "2", "--out", out];
-    run(args.iter().chain(more))
+    (run(args.iter().chain(more)), server.requests())
 }
 
 #[test]
@@ -132,4 +138,32 @@ fn searches_of_the_same_second_each_leave_a_report() {
     }
     let paths = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     assert_eq!(paths.filter(|path| path.is_file()).count(), 3);
+}
+
+#[test]
+fn a_warmup_has_prefixes_of_its_own_unless_they_are_declared_warm() {
+    let usage = r#"{"prompt_tokens":512,"completion_tokens":2}"#;
+    let folder = tempfile::tempdir().unwrap();
+    for (cache_state, are_shared) in [
+        ("", false),
+        ("cache_state = \"cold_engine\"", false),
+        ("cache_state = \"warm_engine_shared_prefixes\"", true),
+    ] {
+        let file = folder.path().join("deployment.toml");
+        fs::write(&file, cache_state).unwrap();
+        let out = folder.path().join(cache_state.len().to_string());
+        let prefix = ["--prefix-tokens", "128", "--warmup", "2", "--no-length-probes"];
+        let more = [&prefix[..], &["--deployment", file.to_str().unwrap()]].concat();
+        let (finished, requests) = asked(answer("m", usage), &out, &more);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let beginnings = |stage: &str| -> BTreeSet<String> {
+            let texts = requests.iter().map(|bytes| String::from_utf8_lossy(bytes));
+            let sent = texts.filter(|text| text.contains(&format!("x-request-id: {stage}-")));
+            sent.map(|text| text.split_once("\"content\":\"").unwrap().1[..200].to_owned())
+                .collect()
+        };
+        let (warmup, measured) = (beginnings("warmup"), beginnings("measured"));
+        assert_eq!((warmup.len(), measured.len()), (1, 1));
+        assert_eq!(warmup == measured, are_shared, "{cache_state}");
+    }
 }
