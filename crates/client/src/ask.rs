@@ -125,12 +125,11 @@ async fn get(
         Duration::from_secs(3600),
         KernelStamps::Off,
     );
-    let connection =
+    let mut connection =
         connector.connect().await.map_err(|error| Unanswered::new(error.class, error))?;
-    let mut exchange = connection
-        .exchange(template.get())
-        .await
-        .map_err(|error| Unanswered::new(FailureClass::PrematureEof, error))?;
+    let ready = connection.ready().await;
+    ready.map_err(|error| Unanswered::new(FailureClass::PrematureEof, error))?;
+    let mut exchange = connection.exchange(template.get());
     let mut status = 0;
     let mut location = None;
     let mut answer = Vec::new();

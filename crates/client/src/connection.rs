@@ -3,6 +3,10 @@
 //! Invariant: hyper's connection is polled only from the exchange that consumes its response, and
 //! the response is polled again straight after. hyper hands over one frame before it reads on, so
 //! no frame can meet a later read's stamp.
+//!
+//! hyper wakes whoever drives a connection when a frame is taken from it. Here that is the task which
+//! took the frame and drives on in any case, so where a frame is expected nobody is told to be
+//! woken. Whoever waits has driven once more with its own waker.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -19,7 +23,6 @@ use hyper_util::rt::TokioIo;
 use streamgauge_schema::End;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::driving::Driving;
 use crate::socket::{Idle, Probe};
 use crate::tap::Tap;
 
@@ -30,6 +33,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 /// The most that a connection buffers, which is also the longest head. hyper begins with little and
 /// grows as reads fill it; more than this saves nothing, and there may be thousands of connections.
 const MAX_BUFFER: usize = 64 * 1024;
+
+/// What a chunk of a body has around it: a length of three digits and two line ends.
+const CHUNK_FRAMING: u64 = 7;
+/// A rest of a read that is shorter holds no event, but perhaps the end of a chunk or a TLS record.
+const SHORT_REST: u64 = 32;
 
 /// Boxed, as it is large and connections are moved about.
 type Driver = Box<http1::Connection<TokioIo<Box<dyn Io>>, Full<Bytes>>>;
@@ -51,7 +59,6 @@ pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     /// `None` once it has ended.
     driver: Option<Driver>,
-    driving: Driving,
     tap: Tap,
     origin: Origin,
     uses: u64,
@@ -68,8 +75,7 @@ impl Connection {
     pub(crate) async fn over(io: Box<dyn Io>, tap: Tap, origin: Origin) -> hyper::Result<Self> {
         let (sender, driver) =
             http1::Builder::new().max_buf_size(MAX_BUFFER).handshake(TokioIo::new(io)).await?;
-        let driving = Driving::new();
-        Ok(Self { sender, driver: Some(Box::new(driver)), driving, tap, origin, uses: 0 })
+        Ok(Self { sender, driver: Some(Box::new(driver)), tap, origin, uses: 0 })
     }
 
     /// The stamps of its socket.
@@ -112,19 +118,11 @@ impl Connection {
         poll_driver(&mut self.driver, cx);
     }
 
-    /// Polls the driver with a waker that passes on to the task which drives.
-    fn drive(&mut self) {
-        poll_driver(&mut self.driver, &mut Context::from_waker(self.driving.waker()));
-    }
-
-    /// Hands a request over. The tap is armed: the next write is the request's first.
+    /// Waits until it can take a request.
     ///
     /// # Errors
-    /// When the connection has closed in the meantime.
-    pub(crate) async fn exchange(
-        mut self,
-        request: Request<Full<Bytes>>,
-    ) -> hyper::Result<Exchange> {
+    /// When it has closed in the meantime.
+    pub(crate) async fn ready(&mut self) -> hyper::Result<()> {
         poll_fn(|cx| match self.sender.poll_ready(cx) {
             Poll::Pending => {
                 self.poll_driver(cx);
@@ -132,11 +130,17 @@ impl Connection {
             }
             ready => ready,
         })
-        .await?;
+        .await
+    }
+
+    /// Hands a request over; only once it is ready. The tap is armed: the next write is the
+    /// request's first.
+    pub(crate) fn exchange(mut self, request: Request<Full<Bytes>>) -> Exchange {
         self.uses += 1;
         self.tap.arm();
         let response = Box::pin(self.sender.send_request(request));
-        Ok(Exchange { connection: self, state: State::AwaitingHead(response) })
+        let state = State::AwaitingHead(response);
+        Exchange { connection: self, state, expects_step: false, bytes_read: 0, rest: 0 }
     }
 }
 
@@ -157,6 +161,12 @@ enum State {
 pub(crate) struct Exchange {
     connection: Connection,
     state: State,
+    /// A step has probably arrived already. That decides what a poll costs and nothing else.
+    expects_step: bool,
+    /// All bytes up to the last read.
+    bytes_read: u64,
+    /// Bytes of that read which have probably not been handed out.
+    rest: u64,
 }
 
 /// What happened next in an exchange.
@@ -185,12 +195,37 @@ impl Exchange {
 
     /// Waits for the next step; after the last one it is always `End`.
     pub(crate) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
-        self.connection.driving.begin(cx.waker());
-        self.connection.drive();
-        // The response moves only when its connection is driven, so nobody need be woken.
-        let step = self.poll_response(&mut Context::from_waker(Waker::noop()));
-        self.connection.driving.end(step.is_pending());
+        let mut step = Poll::Pending;
+        if self.expects_step {
+            step = self.drive(&mut Context::from_waker(Waker::noop()));
+        }
+        if step.is_pending() {
+            step = self.drive(cx);
+        }
+        self.expects_step = match &step {
+            // Then it is a step that ends the wait.
+            Poll::Pending | Poll::Ready(Step::Head(_)) => true,
+            Poll::Ready(Step::Bytes(bytes)) => self.rest_after(bytes.len()) > SHORT_REST,
+            Poll::Ready(Step::Broken(_) | Step::End(_)) => false,
+        };
         step
+    }
+
+    fn drive(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+        self.connection.poll_driver(cx);
+        // The response moves only when its connection is driven, so nobody need be woken.
+        self.poll_response(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// What is left of the last read when so many bytes of the body have been handed out.
+    fn rest_after(&mut self, handed_out: usize) -> u64 {
+        let bytes_read = self.connection.tap.bytes_read();
+        if bytes_read != self.bytes_read {
+            self.rest = bytes_read - self.bytes_read;
+            self.bytes_read = bytes_read;
+        }
+        self.rest = self.rest.saturating_sub(handed_out as u64 + CHUNK_FRAMING);
+        self.rest
     }
 
     fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
@@ -245,4 +280,104 @@ pub(crate) fn io_kind(error: &hyper::Error) -> Option<std::io::ErrorKind> {
         source = cause.source();
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use std::task::Wake;
+    use std::time::Instant;
+
+    use tokio::io::{AsyncWriteExt, DuplexStream, ReadBuf};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicU64);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// A pipe whose reads are noted as a socket's are.
+    struct Piped(DuplexStream, Tap);
+
+    impl AsyncRead for Piped {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            let before = buf.filled().len();
+            std::task::ready!(Pin::new(&mut self.0).poll_read(cx, buf))?;
+            self.1.after_read(buf.filled().len() - before, Instant::now());
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for Piped {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buf: &[u8],
+        ) -> Poll<std::io::Result<usize>> {
+            Pin::new(&mut self.0).poll_write(cx, buf)
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            Pin::new(&mut self.0).poll_flush(cx)
+        }
+
+        fn poll_shutdown(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            Pin::new(&mut self.0).poll_shutdown(cx)
+        }
+    }
+
+    /// Each write of a server, and how many bytes each of the steps brings that follow from it.
+    const WRITES: [(&str, &[usize]); 5] = [
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", &[0]),
+        ("3\r\none\r\n", &[3]),
+        ("28\r\n0123456789012345678901234567890123456789\r\n", &[40]),
+        (
+            "3\r\none\r\n28\r\n0123456789012345678901234567890123456789\r\n\
+             28\r\n0123456789012345678901234567890123456789\r\n",
+            &[3, 40, 40],
+        ),
+        ("3\r\nend\r\n0\r\n\r\n", &[3, 0]),
+    ];
+
+    #[tokio::test]
+    async fn each_write_wakes_the_task_once_and_no_frame_does() {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 16);
+        let tap = Tap::default();
+        let io = Box::new(Piped(ours, tap.clone()));
+        let mut connection = Connection::over(io, tap, Origin::default()).await.unwrap();
+        connection.ready().await.unwrap();
+        let mut exchange = connection.exchange(Request::default());
+        let count: Arc<Count> = Arc::default();
+        let waker = Waker::from(Arc::clone(&count));
+        let mut cx = Context::from_waker(&waker);
+        for (text, steps) in WRITES {
+            assert!(exchange.poll_step(&mut cx).is_pending(), "before {text:?}");
+            count.0.store(0, Relaxed);
+            theirs.write_all(text.as_bytes()).await.unwrap();
+            assert_eq!(count.0.load(Relaxed), 1, "{text:?} arrived");
+            for &bytes in steps {
+                let found = match exchange.poll_step(&mut cx) {
+                    Poll::Ready(Step::Bytes(found)) => found.len(),
+                    Poll::Ready(Step::Head(_) | Step::End(End::Clean)) => 0,
+                    other => panic!("{text:?}: {other:?}"),
+                };
+                assert_eq!(found, bytes, "{text:?}");
+            }
+            assert_eq!(count.0.load(Relaxed), 1, "{text:?} was read");
+        }
+        assert!(exchange.into_idle().is_some());
+    }
 }

@@ -47,7 +47,6 @@ mod course;
 mod crew;
 mod descriptors;
 mod dispatch;
-mod driving;
 mod endpoint;
 mod engine;
 mod error;

@@ -39,8 +39,9 @@ pub async fn replay_http(
     let tap = Tap::default();
     let saved =
         SavedStream { zero, reads: reads.into(), tap: tap.clone(), asked: false, reader: None };
-    let connection = Connection::over(Box::new(saved), tap, Origin::default()).await?;
-    let mut exchange = connection.exchange(hyper::Request::new(Full::<Bytes>::default())).await?;
+    let mut connection = Connection::over(Box::new(saved), tap, Origin::default()).await?;
+    connection.ready().await?;
+    let mut exchange = connection.exchange(hyper::Request::new(Full::<Bytes>::default()));
     let mut reader = Reader::new(config, None);
     let received = receive(&mut exchange, &mut reader, Some(zero), Interrupts::none()).await;
     let how = match received.ended {
@@ -130,9 +131,10 @@ mod tests {
         let zero = Instant::now();
         let tap = Tap::default();
         let saved = SavedStream { zero, reads, tap: tap.clone(), asked: false, reader: None };
-        let connection =
+        let mut connection =
             Connection::over(Box::new(saved), tap.clone(), Origin::default()).await.unwrap();
-        let mut exchange = connection.exchange(hyper::Request::default()).await.unwrap();
+        connection.ready().await.unwrap();
+        let mut exchange = connection.exchange(hyper::Request::default());
         let mut seen = Vec::new();
         loop {
             let step = poll_fn(|cx| exchange.poll_step(cx)).await;

@@ -92,8 +92,9 @@ enum AttemptResult {
 
 impl Sender {
     /// Sends one request and observes its response. Every way it can go ends in a line.
-    pub(crate) async fn send(self: Arc<Self>, order: Order) -> RequestLine {
-        let mut line = new_line(&order);
+    pub(crate) async fn send(self: Arc<Self>, order: Order) -> Box<RequestLine> {
+        // Boxed, as are the other large parts of a request: tasks are moved when they begin.
+        let mut line = Box::new(new_line(&order));
         if order.not_after.is_some_and(|end| Instant::now() >= end) {
             return line;
         }
@@ -116,7 +117,7 @@ impl Sender {
         line.attempts += 1;
         let without_answer =
             |result| Attempt { started: begun, headers: None, finished: Instant::now(), result };
-        let connection = match self.acquire_unless_cancelled(line).await {
+        let mut connection = match self.acquire_unless_cancelled(line).await {
             Ok(connection) => connection,
             Err(result) => return without_answer(result),
         };
@@ -127,11 +128,10 @@ impl Sender {
         let id = format!("{}-{}", line.stage, line.index);
         // On a fresh connection nothing is repeated, so that the body can go as soon as it is written.
         let to_repeat = reused.then(|| body.clone());
-        let request = common.template.post(body, &id);
-        let mut exchange = match connection.exchange(request).await {
-            Ok(exchange) => exchange,
-            Err(error) => return without_answer(unanswered(&error, to_repeat, 0)),
-        };
+        if let Err(error) = connection.ready().await {
+            return without_answer(unanswered(&error, to_repeat, 0));
+        }
+        let mut exchange = connection.exchange(common.template.post(body, &id));
         let mut reader = common.reader();
         let interrupts = common.interrupts(zero.unwrap_or_else(Instant::now));
         let received = receive(&mut exchange, &mut reader, zero, interrupts).await;
@@ -187,14 +187,14 @@ impl Sender {
                 return Ok(connection);
             }
         }
-        self.connector.connect().await
+        Box::pin(self.connector.connect()).await
     }
 }
 
 impl Common {
-    fn reader(&self) -> Reader {
+    fn reader(&self) -> Box<Reader> {
         let capture = self.captures.is_some().then(|| CaptureWriter::new(self.dialect));
-        Reader::new(self.observer.clone(), capture)
+        Box::new(Reader::new(self.observer.clone(), capture))
     }
 
     fn interrupts(&self, zero: Instant) -> Interrupts<'_> {

@@ -1,9 +1,10 @@
 //! The wrapper around a TCP socket that takes every stamp.
 
+use std::cell::RefCell;
 use std::io::{self, IoSliceMut};
 use std::os::fd::AsRawFd;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::sys::socket::{
@@ -15,13 +16,28 @@ use tokio::net::TcpStream;
 
 use crate::tap::Tap;
 
+/// Most that one stamped read takes.
+const ROOM: usize = 64 * 1024;
+
+/// Where stamped reads go at first. What a caller offers would have to be cleared before each read,
+/// which costs more than the read where much is offered and little comes.
+struct Landing {
+    bytes: Vec<u8>,
+    control: Vec<u8>,
+}
+
+thread_local! {
+    static LANDING: RefCell<Landing> =
+        RefCell::new(Landing { bytes: vec![0; ROOM], control: nix::cmsg_space!(TimeSpec) });
+}
+
 /// A TCP socket whose reads and first writes are stamped into a [`Tap`].
 #[derive(Debug)]
 pub(crate) struct StampedSocket {
     tcp: TcpStream,
     tap: Tap,
-    /// Room for the kernel's stamp; `None` when this socket carries none.
-    control: Option<Vec<u8>>,
+    /// Its reads carry the kernel's stamps.
+    kernel_stamps: bool,
     /// The last read filled its buffer, and there may be more.
     was_full: bool,
 }
@@ -30,14 +46,13 @@ impl StampedSocket {
     /// Wraps a connected socket. With `kernel_stamps` the kernel is asked when bytes arrived; where
     /// it does not offer that, reads are plain.
     pub(crate) fn new(tcp: TcpStream, tap: Tap, kernel_stamps: bool) -> Self {
-        let stamped = kernel_stamps && setsockopt(&tcp, ReceiveTimestampns, &true).is_ok();
-        let control = stamped.then(|| nix::cmsg_space!(TimeSpec));
-        Self { tcp, tap, control, was_full: false }
+        let kernel_stamps = kernel_stamps && setsockopt(&tcp, ReceiveTimestampns, &true).is_ok();
+        Self { tcp, tap, kernel_stamps, was_full: false }
     }
 
     /// Whether reads carry the kernel's stamps.
     pub(crate) fn has_kernel_stamps(&self) -> bool {
-        self.control.is_some()
+        self.kernel_stamps
     }
 
     /// The raw socket, to ask whether the other side has closed it.
@@ -54,25 +69,17 @@ impl StampedSocket {
     ) -> Poll<io::Result<()>> {
         loop {
             ready!(self.tcp.poll_read_ready(cx))?;
-            let Some(control) = self.control.as_mut() else {
-                return Poll::Ready(Ok(()));
-            };
-            let room = buf.initialize_unfilled();
-            let capacity = room.len();
             let descriptor = self.tcp.as_raw_fd();
             let mut received = None;
             let outcome = self.tcp.try_io(Interest::READABLE, || {
-                let (bytes, stamp) = receive(descriptor, room, control)?;
-                let at = Instant::now();
-                let lag = stamp.and_then(since);
-                received = Some((bytes, at, stamp.is_some(), lag));
-                let short = bytes > 0 && bytes < capacity;
-                if short { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                let new = LANDING.with_borrow_mut(|landing| receive(descriptor, buf, landing))?;
+                let is_short = new.is_short;
+                received = Some(new);
+                if is_short { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
-            if let Some((bytes, at, stamped, lag)) = received {
-                buf.advance(bytes);
+            if let Some(Received { bytes, at, lag, .. }) = received {
                 self.tap.after_read(bytes, at);
-                if stamped && bytes > 0 {
+                if let Some(lag) = lag.filter(|_| bytes > 0) {
                     self.tap.note_lag(at, lag);
                 }
                 return Poll::Ready(Ok(()));
@@ -93,19 +100,33 @@ impl StampedSocket {
     }
 }
 
-/// Receives bytes and the kernel's wall-clock stamp of the last of them.
-fn receive(
-    descriptor: i32,
-    room: &mut [u8],
-    control: &mut [u8],
-) -> io::Result<(usize, Option<TimeSpec>)> {
-    let mut slices = [IoSliceMut::new(room)];
-    let message = recvmsg::<()>(descriptor, &mut slices, Some(control), MsgFlags::MSG_DONTWAIT)?;
+/// What one stamped read brought.
+struct Received {
+    bytes: usize,
+    /// It had room for more, and is not the end of the stream.
+    is_short: bool,
+    /// When it returned.
+    at: Instant,
+    /// `None` without a stamp; within it, how long the bytes had lain in the kernel, `None` when the
+    /// clocks disagree.
+    lag: Option<Option<Duration>>,
+}
+
+/// Receives bytes, and the kernel's wall-clock stamp of the last of them.
+fn receive(descriptor: i32, buf: &mut ReadBuf<'_>, landing: &mut Landing) -> io::Result<Received> {
+    let room = buf.remaining().min(ROOM);
+    let mut slices = [IoSliceMut::new(&mut landing.bytes[..room])];
+    let control = Some(&mut landing.control[..]);
+    let message = recvmsg::<()>(descriptor, &mut slices, control, MsgFlags::MSG_DONTWAIT)?;
+    let at = Instant::now();
     let stamp = message.cmsgs()?.find_map(|control| match control {
         ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
         _ => None,
     });
-    Ok((message.bytes, stamp))
+    let bytes = message.bytes;
+    let lag = stamp.map(since);
+    buf.put_slice(&landing.bytes[..bytes]);
+    Ok(Received { bytes, is_short: (1..room).contains(&bytes), at, lag })
 }
 
 /// Wall-clock time since a kernel stamp; `None` when the stamp lies ahead. This is the one place
@@ -121,16 +142,15 @@ impl AsyncRead for StampedSocket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // A stream that never runs dry must not keep the others waiting.
-        if std::mem::take(&mut self.was_full) {
+        // A stream that never runs dry must not keep the others waiting: it gives way to them, and to
+        // whoever only looks what there is, it has nothing.
+        if self.was_full {
+            self.was_full = cx.waker().will_wake(Waker::noop());
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let read = if self.control.is_some() {
-            self.read_stamped(cx, buf)
-        } else {
-            self.read_plain(cx, buf)
-        };
+        let read =
+            if self.kernel_stamps { self.read_stamped(cx, buf) } else { self.read_plain(cx, buf) };
         self.was_full = buf.remaining() == 0;
         read
     }

@@ -18,14 +18,16 @@ const NEVER: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub(crate) struct Tap(Arc<State>);
 
+/// What each read touches lies in one line of the cache: there may be thousands of streams.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct State {
     /// Instants are kept as nanoseconds since this one.
     base: Instant,
-    armed: AtomicBool,
     first_write_ns: AtomicU64,
     last_read_ns: AtomicU64,
     bytes_read: AtomicU64,
+    armed: AtomicBool,
     /// Only connections with the kernel's stamps come here.
     stamped: Mutex<Vec<StampedRead>>,
 }
@@ -43,10 +45,10 @@ impl Default for Tap {
     fn default() -> Self {
         Self(Arc::new(State {
             base: Instant::now(),
-            armed: AtomicBool::new(false),
             first_write_ns: AtomicU64::new(NEVER),
             last_read_ns: AtomicU64::new(NEVER),
             bytes_read: AtomicU64::new(0),
+            armed: AtomicBool::new(false),
             stamped: Mutex::default(),
         }))
     }

@@ -96,7 +96,7 @@ impl Worker {
                 rung = ring_at(&mut alarm, next_due), if next_due.is_some() => rung?,
                 Some(opened) = connecting.next() => sender.keep(opened),
                 Some(ended) = under_way.join_next() => {
-                    let line = Box::new(ended.map_err(io::Error::other)?);
+                    let line = ended.map_err(io::Error::other)?;
                     let _ = reports.send(Report::Ended { worker, line });
                 }
             }
