@@ -10,20 +10,35 @@ use serde::de::DeserializeOwned;
 
 use crate::{clients, process, server};
 
-/// The first argument of a child; the role and the core follow.
+/// The first argument of a child; the role and the place follow.
 pub(crate) const FLAG: &str = "--child";
 
+/// Where a child may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On every core.
+    Anywhere,
+    /// On this one.
+    Core(usize),
+}
+
 /// The core of the server, and that of the clients.
-pub(crate) const SERVER_CORE: usize = 0;
-pub(crate) const CLIENT_CORE: usize = 1;
+pub(crate) const SERVER_CORE: Place = Place::Core(0);
+pub(crate) const CLIENT_CORE: Place = Place::Core(1);
+
+/// How the place is named among the arguments.
+const ANYWHERE: &str = "anywhere";
 
 /// Plays one role to its end.
-pub(crate) fn play(role: &str, core: usize) -> anyhow::Result<()> {
-    process::pin(core)?;
+pub(crate) fn play(role: &str, place: &str) -> anyhow::Result<()> {
+    if place != ANYWHERE {
+        process::pin(place.parse()?)?;
+    }
     let mut order = String::new();
     std::io::stdin().read_line(&mut order)?;
     match role {
         "bare" => tell(&clients::play_bare(&serde_json::from_str(&order)?)?),
+        "hyper" => tell(&clients::play_hyper(&serde_json::from_str(&order)?)?),
         "ours" => tell(&clients::play_ours(&serde_json::from_str(&order)?)?),
         "server" => server::play(serde_json::from_str(&order)?),
         _ => bail!("no child plays {role:?}"),
@@ -48,9 +63,13 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts a child in a role.
-    pub(crate) fn start(role: &str, core: usize, order: &impl Serialize) -> anyhow::Result<Self> {
+    pub(crate) fn start(role: &str, place: Place, order: &impl Serialize) -> anyhow::Result<Self> {
+        let place = match place {
+            Place::Anywhere => ANYWHERE.to_owned(),
+            Place::Core(core) => core.to_string(),
+        };
         let mut child = Command::new(std::env::current_exe()?)
-            .args([FLAG, role, &core.to_string()])
+            .args([FLAG, role, &place])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -87,8 +106,12 @@ impl Running {
 }
 
 /// Lets a child do its work and gives the outcome.
-pub(crate) fn work<T: DeserializeOwned>(role: &str, order: &impl Serialize) -> anyhow::Result<T> {
-    let mut child = Running::start(role, CLIENT_CORE, order)?;
+pub(crate) fn work<T: DeserializeOwned>(
+    role: &str,
+    place: Place,
+    order: &impl Serialize,
+) -> anyhow::Result<T> {
+    let mut child = Running::start(role, place, order)?;
     let outcome = child.hear()?;
     child.end()?;
     Ok(outcome)

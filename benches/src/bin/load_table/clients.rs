@@ -1,4 +1,4 @@
-//! The clients as children: the bare loop, and ours as the command runs it.
+//! The clients as children: the bare loop, the hyper loop, and ours as the command runs it.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -12,15 +12,16 @@ use streamgauge_schema::{Completion, JournalLine};
 use streamgauge_workload::Schedule;
 
 use crate::bare;
+use crate::hyper_loop;
 use crate::load::LoadSpec;
 use crate::process::{Memory, cpu_time};
 
-/// What the bare loop is to do.
+/// What a loop is to do that discards what it reads.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct BareOrder {
+pub(crate) struct LoopOrder {
     pub(crate) addr: SocketAddr,
     pub(crate) load: LoadSpec,
-    /// A file for the stamps; `None` takes none.
+    /// A file for the stamps, which the bare loop alone can take; `None` takes none.
     pub(crate) stamps: Option<PathBuf>,
     pub(crate) pause_us: u64,
 }
@@ -72,9 +73,9 @@ impl Meter {
     }
 }
 
-pub(crate) fn play_bare(order: &BareOrder) -> anyhow::Result<Cost> {
+pub(crate) fn play_bare(order: &LoopOrder) -> anyhow::Result<Cost> {
     let requests = order.load.raw_requests(order.addr)?;
-    let concurrency = usize::try_from(order.load.concurrency)?;
+    let concurrency = order.load.clients()?;
     let pause = Duration::from_micros(order.pause_us);
     let meter = Meter::start()?;
     let seen = bare::run(order.addr, &requests, concurrency, order.stamps.is_some(), pause)?;
@@ -83,6 +84,20 @@ pub(crate) fn play_bare(order: &BareOrder) -> anyhow::Result<Cost> {
         serde_json::to_writer(File::create(path)?, &seen.stamps)?;
     }
     Ok(cost)
+}
+
+pub(crate) fn play_hyper(order: &LoopOrder) -> anyhow::Result<Cost> {
+    let requests = order.load.hyper_requests(order.addr)?;
+    let concurrency = order.load.clients()?;
+    let pause = Duration::from_micros(order.pause_us);
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    if !pause.is_zero() {
+        runtime.on_thread_park(move || std::thread::sleep(pause));
+    }
+    let runtime = runtime.enable_all().build()?;
+    let meter = Meter::start()?;
+    let reads = runtime.block_on(hyper_loop::run(order.addr, requests, concurrency))?;
+    meter.stop(reads)
 }
 
 pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {

@@ -2,20 +2,34 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use hyper::header::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use streamgauge_schema::{Dialect, Identifier, Plan, RequestSettings, Stage};
 use streamgauge_workload::{Lengths, Prompts, Requests, RequestsSpec, SyntheticPrompts};
 
+use crate::hyper_loop;
+
 const DIALECT: Dialect = Dialect::OpenaiChat;
 const MODEL: &str = "sim-model";
 
-/// A closed loop.
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum Shape {
+    /// By so many clients, each of which sends its next one when the last has ended.
+    Closed { concurrency: u64 },
+    /// So many a second, at times that do not depend on the server.
+    Poisson { per_s: u64 },
+}
+
+/// Requests and when they are sent.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct LoadSpec {
     pub(crate) requests: u64,
-    pub(crate) concurrency: u64,
+    pub(crate) shape: Shape,
+    /// Threads of our client.
+    pub(crate) workers: u64,
     /// Output events of each answer.
     pub(crate) output_events: u64,
     pub(crate) prompt_words: u64,
@@ -24,6 +38,14 @@ pub(crate) struct LoadSpec {
 }
 
 impl LoadSpec {
+    /// How many clients a closed loop has.
+    pub(crate) fn clients(&self) -> anyhow::Result<usize> {
+        match self.shape {
+            Shape::Closed { concurrency } => Ok(usize::try_from(concurrency)?),
+            Shape::Poisson { .. } => bail!("the loops that discard what they read are closed"),
+        }
+    }
+
     fn settings(&self) -> RequestSettings {
         RequestSettings {
             max_tokens: self.output_events,
@@ -53,6 +75,19 @@ impl LoadSpec {
 
     /// The plan for our client; all that is not the row's is a default of the command.
     pub(crate) fn plan(&self, addr: SocketAddr, requests: &Requests) -> anyhow::Result<Plan> {
+        let shape = match self.shape {
+            Shape::Closed { concurrency } => json!({"closed_loop": {"concurrency": concurrency}}),
+            Shape::Poisson { per_s } => json!({"open_loop": {
+                "arrivals": {"poisson": {"seed": 0}},
+                "max_concurrency": null,
+                "stages": [{
+                    "from_per_s": per_s,
+                    "to_per_s": per_s,
+                    "duration_ms": null,
+                    "requests": self.requests,
+                }],
+            }}),
+        };
         let plan = json!({
             "plan_version": 1,
             "name": "load-table",
@@ -69,7 +104,7 @@ impl LoadSpec {
             "workload": requests.describe(),
             "load": {
                 "cell": "load",
-                "shape": {"closed_loop": {"concurrency": self.concurrency}},
+                "shape": shape,
                 "requests": self.requests,
                 "duration_ms": null,
                 "warmup": 0,
@@ -87,7 +122,7 @@ impl LoadSpec {
                 "kernel_stamps": "sampled",
                 "time_basis": "read",
                 "keep_arrivals": self.keep_arrivals,
-                "workers": 1,
+                "workers": self.workers,
                 "resend": true,
                 "calibration": null,
             },
@@ -108,24 +143,50 @@ impl LoadSpec {
 
     /// The requests as they go over the wire: the head that our client sends, and its body.
     pub(crate) fn raw_requests(&self, addr: SocketAddr) -> anyhow::Result<Vec<Vec<u8>>> {
-        let requests = self.requests()?;
-        let path = DIALECT.default_path();
-        let agent = env!("CARGO_PKG_VERSION");
-        let raw = (0..self.requests).map(|index| {
-            let body = requests.request(Stage::Measured, index).body;
-            let head = format!(
-                "POST {path} HTTP/1.1\r\nhost: {addr}\r\n\
-                 accept: text/event-stream, application/json\r\naccept-encoding: identity\r\n\
-                 user-agent: streamgauge/{agent}\r\ncontent-type: application/json\r\n\
-                 x-request-id: {}\r\ncontent-length: {}\r\n\r\n",
-                request_id(index),
-                body.len(),
-            );
+        let raw = self.heads_and_bodies(addr)?.map(|(headers, body)| {
+            let head = headers.map(|(name, value)| format!("{name}: {value}\r\n")).concat();
+            let path = DIALECT.default_path();
+            let head =
+                format!("POST {path} HTTP/1.1\r\n{head}content-length: {}\r\n\r\n", body.len());
             [head.as_bytes(), &body].concat()
         });
         Ok(raw.collect())
     }
+
+    /// The same for hyper, which writes the length itself.
+    pub(crate) fn hyper_requests(&self, addr: SocketAddr) -> anyhow::Result<hyper_loop::Requests> {
+        let each = self.heads_and_bodies(addr)?.map(|(headers, body)| {
+            let headers = headers.into_iter().map(|(name, value)| {
+                Ok((HeaderName::from_static(name), HeaderValue::try_from(value)?))
+            });
+            Ok((headers.collect::<anyhow::Result<_>>()?, body.into()))
+        });
+        let each = each.collect::<anyhow::Result<_>>()?;
+        Ok(hyper_loop::Requests { path: DIALECT.default_path(), each })
+    }
+
+    fn heads_and_bodies(
+        &self,
+        addr: SocketAddr,
+    ) -> anyhow::Result<impl Iterator<Item = (Headers, Vec<u8>)>> {
+        let requests = self.requests()?;
+        let agent = concat!("streamgauge/", env!("CARGO_PKG_VERSION"));
+        Ok((0..self.requests).map(move |index| {
+            let headers = [
+                ("host", addr.to_string()),
+                ("accept", "text/event-stream, application/json".to_owned()),
+                ("accept-encoding", "identity".to_owned()),
+                ("user-agent", agent.to_owned()),
+                ("content-type", "application/json".to_owned()),
+                ("x-request-id", request_id(index)),
+            ];
+            (headers, requests.request(Stage::Measured, index).body)
+        }))
+    }
 }
+
+/// Names and values.
+type Headers = [(&'static str, String); 6];
 
 /// The name that a measured request bears in the server's account.
 pub(crate) fn request_id(index: u64) -> String {
@@ -138,25 +199,29 @@ mod tests {
 
     #[test]
     fn the_plan_and_the_bytes_speak_of_the_same_requests() {
-        let load = LoadSpec {
-            requests: 3,
-            concurrency: 2,
-            output_events: 5,
-            prompt_words: 24,
-            keep_arrivals: true,
-        };
         let addr = ([127, 0, 0, 1], 8000).into();
-        let requests = load.requests().unwrap();
-        let plan = load.plan(addr, &requests).unwrap();
-        assert_eq!(plan.load.shape.max_inflight(), Some(2));
-        let raw = load.raw_requests(addr).unwrap();
-        assert_eq!(raw.len() as u64, plan.load.requests);
-        let text = String::from_utf8(raw[2].clone()).unwrap();
-        assert!(text.contains("x-request-id: measured-2\r\n"), "{text}");
-        assert!(
-            text.ends_with(
-                std::str::from_utf8(&requests.request(Stage::Measured, 2).body).unwrap()
-            )
-        );
+        for (shape, inflight) in
+            [(Shape::Closed { concurrency: 2 }, Some(2)), (Shape::Poisson { per_s: 100 }, None)]
+        {
+            let load = LoadSpec {
+                requests: 3,
+                shape,
+                workers: 1,
+                output_events: 5,
+                prompt_words: 24,
+                keep_arrivals: true,
+            };
+            let requests = load.requests().unwrap();
+            let plan = load.plan(addr, &requests).unwrap();
+            assert_eq!(plan.load.shape.max_inflight(), inflight);
+            let body = requests.request(Stage::Measured, 2).body;
+            let raw = load.raw_requests(addr).unwrap();
+            assert_eq!(raw.len() as u64, plan.load.requests);
+            let text = String::from_utf8(raw[2].clone()).unwrap();
+            assert!(text.contains("x-request-id: measured-2\r\n"), "{text}");
+            assert!(text.ends_with(std::str::from_utf8(&body).unwrap()));
+            let (headers, bytes) = &load.hyper_requests(addr).unwrap().each[2];
+            assert_eq!((headers.len(), &bytes[..]), (6, &body[..]));
+        }
     }
 }

@@ -3,12 +3,14 @@
 //!
 //! `load_table [ROW…]` prints Markdown for the rows named (all by default). The program starts
 //! itself as its children, each bound to one core: the simulated server on the first, the client
-//! under test, ours or the bare loop, on the second. `benches/README.md` says how to read it.
+//! under test, ours, the bare or the hyper loop, on the second. `benches/README.md` says how to read it.
 
 mod bare;
+mod bias;
 mod child;
 mod clients;
 mod figures;
+mod hyper_loop;
 mod load;
 mod million;
 mod process;
@@ -19,6 +21,7 @@ mod start;
 mod tables;
 mod trial;
 mod wanted;
+mod workers;
 
 use std::io::Write;
 
@@ -26,10 +29,10 @@ use anyhow::bail;
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [flag, role, core] = &arguments[..]
+    if let [flag, role, place] = &arguments[..]
         && flag == child::FLAG
     {
-        return child::play(role, core.parse()?);
+        return child::play(role, place);
     }
     let mut rows = rows::all();
     for name in &arguments {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::clients::Done;
 use crate::figures::short;
-use crate::load::LoadSpec;
+use crate::load::{LoadSpec, Shape};
 use crate::process::Memory;
 use crate::server::{Server, ServerSpec};
 use crate::tables::Report;
@@ -30,7 +30,8 @@ pub(crate) fn measure(work: &str, scratch: &Path, report: &mut Report) -> anyhow
     {
         let load = LoadSpec {
             requests: REQUESTS,
-            concurrency: 64,
+            shape: Shape::Closed { concurrency: 64 },
+            workers: 1,
             output_events: OUTPUT_EVENTS,
             prompt_words: 24,
             keep_arrivals,

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use crate::load::LoadSpec;
+use crate::bias;
+use crate::load::{LoadSpec, Shape};
 use crate::million;
 use crate::server::{Server, ServerSpec};
 use crate::start;
 use crate::tables::Report;
 use crate::trial::{self, Client, Trial};
 use crate::wanted::{Goal, Runs, median_events_per_read};
+use crate::workers;
 
 /// Words of a prompt of about 512 tokens, the command's default.
 const PROMPT_WORDS: u64 = 384;
@@ -28,15 +30,22 @@ pub(crate) struct Row {
 
 #[derive(Debug)]
 enum Kind {
+    /// Our client, in several rounds.
+    Alone { server: ServerSpec, load: LoadSpec, rounds: usize, goals: Vec<Goal> },
+    /// Our client at several numbers of streams.
+    Bias,
     /// Clients side by side, in several rounds.
     Interleaved { server: ServerSpec, load: LoadSpec, rounds: usize, goals: Vec<Goal> },
     /// Very many requests.
     Million,
     /// The command's start.
     Start,
+    /// Our client with several workers.
+    Workers,
 }
 
-fn paced(ttft_ms: u64, interval_ms: u64) -> ServerSpec {
+/// One event a write, at these distances.
+pub(crate) fn paced(ttft_ms: u64, interval_ms: u64) -> ServerSpec {
     ServerSpec {
         ttft_us: ttft_ms * 1000,
         interval_us: interval_ms * 1000,
@@ -45,14 +54,26 @@ fn paced(ttft_ms: u64, interval_ms: u64) -> ServerSpec {
     }
 }
 
-fn closed_loop(requests: u64, concurrency: u64, output_events: u64) -> LoadSpec {
-    let (prompt_words, keep_arrivals) = (PROMPT_WORDS, true);
-    LoadSpec { requests, concurrency, output_events, prompt_words, keep_arrivals }
+/// A closed loop of one worker.
+pub(crate) fn closed_loop(requests: u64, concurrency: u64, output_events: u64) -> LoadSpec {
+    LoadSpec {
+        requests,
+        shape: Shape::Closed { concurrency },
+        workers: 1,
+        output_events,
+        prompt_words: PROMPT_WORDS,
+        keep_arrivals: true,
+    }
+}
+
+/// A server that never waits.
+pub(crate) fn unpaced(events_per_write: u32) -> ServerSpec {
+    ServerSpec { events_per_write, stamps: false, ..paced(0, 0) }
 }
 
 /// As fast as the server can.
 fn fast(name: &'static str, work: &'static str, events_per_write: u32, requests: u64) -> Row {
-    let server = ServerSpec { events_per_write, stamps: false, ..paced(0, 0) };
+    let server = unpaced(events_per_write);
     let goals = vec![Goal::CpuTimesBare(1.5), Goal::EventsPerS(250_000.0)];
     let load = closed_loop(requests, 32, 512);
     Row { name, work, kind: Kind::Interleaved { server, load, rounds: 3, goals } }
@@ -85,6 +106,24 @@ pub(crate) fn all() -> Vec<Row> {
         rounds: 1,
         goals: vec![Goal::PeakInflight(10_000), Goal::PeakMb(300.0), Goal::NoFailures],
     };
+    let crowded = Kind::Alone {
+        server: paced(200, 4),
+        load: closed_loop(1000, 500, 1024),
+        rounds: 3,
+        goals: vec![Goal::EventsPerS(100_000.0), Goal::NoLagFlag],
+    };
+    let long = Kind::Alone {
+        server: paced(50, 2),
+        load: closed_loop(64, 64, 8192),
+        rounds: 2,
+        goals: vec![Goal::GapP50(0.01)],
+    };
+    let lateness = Kind::Alone {
+        server: unpaced(16),
+        load: LoadSpec { shape: Shape::Poisson { per_s: 2000 }, ..closed_loop(10_000, 0, 1) },
+        rounds: 5,
+        goals: vec![Goal::LatenessP99(0.3)],
+    };
     vec![
         Row {
             name: "thousand",
@@ -99,6 +138,19 @@ pub(crate) fn all() -> Vec<Row> {
             work: "10,000 streams, 1 s, 1 s, 10 events",
             kind: ten_thousand,
         },
+        Row { name: "bias", work: bias::WORK, kind: Kind::Bias },
+        Row { name: "crowded", work: "500 streams, 4 ms, 1,024 events", kind: crowded },
+        Row { name: "long", work: "64 streams of 8,192 events, 2 ms", kind: long },
+        Row {
+            name: "lateness",
+            work: "2,000 requests of one event a second, Poisson",
+            kind: lateness,
+        },
+        Row {
+            name: "workers",
+            work: "as fast as can be, 64 streams, 16 chunks a write, all on two cores",
+            kind: Kind::Workers,
+        },
         Row { name: "million", work: "1,000,000 requests of 20 events", kind: Kind::Million },
         Row { name: "start", work: "start to first request", kind: Kind::Start },
     ]
@@ -108,6 +160,14 @@ impl Row {
     /// Measures the row into `report`. Files go to `scratch`.
     pub(crate) fn measure(&self, scratch: &Path, report: &mut Report) -> anyhow::Result<()> {
         match &self.kind {
+            Kind::Alone { server, load, rounds, goals } => {
+                let server = Server::start(server)?;
+                let runs = alone(&server, *load, *rounds, scratch)?;
+                server.end()?;
+                report.add(self.work, &runs, goals);
+                Ok(())
+            }
+            Kind::Bias => bias::measure(scratch, report),
             Kind::Interleaved { server, load, rounds, goals } => {
                 let server = Server::start(server)?;
                 let runs = interleave(&server, *load, *rounds, scratch)?;
@@ -117,12 +177,24 @@ impl Row {
             }
             Kind::Million => million::measure(self.work, scratch, report),
             Kind::Start => start::measure(self.work, scratch, report),
+            Kind::Workers => workers::measure(self.work, scratch, report),
         }
     }
 }
 
-/// Bare, ours, bare with stamps, ours; and where ours gets other numbers of events in a read, a bare
-/// loop that gets the same, by pausing.
+/// Our client alone.
+pub(crate) fn alone(
+    server: &Server,
+    load: LoadSpec,
+    rounds: usize,
+    scratch: &Path,
+) -> anyhow::Result<Runs> {
+    let ours = (0..rounds).map(|_| trial::run(Client::Ours, server, load, scratch));
+    Ok(Runs { ours: ours.collect::<anyhow::Result<_>>()?, ..Runs::default() })
+}
+
+/// Bare, ours, hyper, bare with stamps, ours; and where ours gets other numbers of events in a read, a
+/// bare loop that gets the same, by pausing.
 fn interleave(
     server: &Server,
     load: LoadSpec,
@@ -136,10 +208,18 @@ fn interleave(
         let pause_us = matching_pause(wanted, |pause_us| {
             Ok(trial(Client::Bare { pause_us })?.events_per_read())
         })?;
-        let mut runs = Runs { matched: pause_us.map(|_| Vec::new()), ..Runs::default() };
+        let hyper_pause_us = matching_pause(wanted, |pause_us| {
+            Ok(trial(Client::Hyper { pause_us })?.events_per_read())
+        })?;
+        let mut runs = Runs {
+            matched: pause_us.map(|_| Vec::new()),
+            hyper_pauses: hyper_pause_us.is_some(),
+            ..Runs::default()
+        };
         for _ in 0..rounds {
             runs.bare.push(trial(Client::Bare { pause_us: 0 })?);
             runs.ours.push(trial(Client::Ours)?);
+            runs.hyper.push(trial(Client::Hyper { pause_us: hyper_pause_us.unwrap_or(0) })?);
             runs.stamped.push(trial(Client::Stamped)?);
             runs.ours.push(trial(Client::Ours)?);
             if let (Some(pause_us), Some(matched)) = (pause_us, &mut runs.matched) {
@@ -156,7 +236,7 @@ fn interleave(
     }
 }
 
-/// The pause with which the bare loop gets about as many events in a read as is wanted; `None` if
+/// The pause with which a loop gets about as many events in a read as is wanted; `None` if
 /// it does without, or gets more without.
 fn matching_pause(
     wanted: f64,
@@ -201,6 +281,17 @@ mod tests {
             let pause_us = matching_pause(wanted, model).unwrap().unwrap();
             let found: f64 = model(pause_us).unwrap();
             assert!((1.0 / 1.2..1.2).contains(&(found / wanted)), "{wanted}: {found}");
+        }
+    }
+
+    /// Whoever measures must not be busy with tokens: what counts them is no part of the client.
+    #[test]
+    fn nothing_can_be_tokenised_while_timing() {
+        for manifest in [
+            include_str!("../../../../crates/client/Cargo.toml"),
+            include_str!("../../../../crates/observer/Cargo.toml"),
+        ] {
+            assert!(!manifest.contains("tokenizers"), "{manifest}");
         }
     }
 

@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use streamgauge_sim::{Sim, SimConfig};
 
-use crate::child::{self, Running, SERVER_CORE};
+use crate::child::{self, CLIENT_CORE, Place, Running, SERVER_CORE};
 
 /// How a server behaves.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -47,13 +47,25 @@ pub(crate) fn play(spec: ServerSpec) -> anyhow::Result<()> {
 pub(crate) struct Server {
     child: Running,
     pub(crate) addr: SocketAddr,
+    /// Where its clients are to run.
+    pub(crate) clients: Place,
 }
 
 impl Server {
+    /// On a core of its own; the clients have theirs.
     pub(crate) fn start(spec: &ServerSpec) -> anyhow::Result<Self> {
-        let mut child = Running::start("server", SERVER_CORE, spec)?;
+        Self::start_at(SERVER_CORE, CLIENT_CORE, spec)
+    }
+
+    /// On all cores, together with its clients.
+    pub(crate) fn start_among_clients(spec: &ServerSpec) -> anyhow::Result<Self> {
+        Self::start_at(Place::Anywhere, Place::Anywhere, spec)
+    }
+
+    fn start_at(place: Place, clients: Place, spec: &ServerSpec) -> anyhow::Result<Self> {
+        let mut child = Running::start("server", place, spec)?;
         let addr = child.hear()?;
-        Ok(Self { child, addr })
+        Ok(Self { child, addr, clients })
     }
 
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {

@@ -76,6 +76,8 @@ pub(crate) struct Errors {
     pub(crate) interval: Spread,
     /// From the client's `started` to the kernel's receipt at the server.
     pub(crate) send: Spread,
+    /// The median interval by the client's stamps, as a multiple of that by the server's.
+    pub(crate) gap_p50_ratio: f64,
     /// Of each time to first token: send error and arrival error of the first output event.
     pub(crate) ttft: Spread,
 }
@@ -97,6 +99,7 @@ impl Errors {
             account.len()
         );
         let [mut arrival, mut interval, mut send, mut ttft] = [const { Vec::new() }; 4];
+        let [mut seen_gaps, mut written_gaps] = [const { Vec::new() }; 2];
         for (id, stamps) in &noted.0 {
             let received = account.get(id).with_context(|| format!("the server knows no {id}"))?;
             let (seen, written) = (stamps.events_ns.len(), received.written_ns.len());
@@ -108,6 +111,8 @@ impl Errors {
                 ttft.extend(errors.first().map(|first| sent_ms + first));
                 send.push(sent_ms);
             }
+            seen_gaps.extend(gaps(&stamps.events_ns));
+            written_gaps.extend(gaps(&received.written_ns));
             interval.extend(errors.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
             arrival.extend(errors);
         }
@@ -115,11 +120,16 @@ impl Errors {
         ensure!(unstamped * 100 <= noted.0.len(), "{unstamped} requests have no kernel's stamp");
         Ok(Self {
             arrival: spread(arrival)?,
+            gap_p50_ratio: spread(seen_gaps)?.p50 / spread(written_gaps)?.p50,
             interval: spread(interval)?,
             send: spread(send)?,
             ttft: spread(ttft)?,
         })
     }
+}
+
+fn gaps(at_ns: &[u64]) -> impl Iterator<Item = f64> {
+    at_ns.windows(2).map(|pair| ms_between(pair[0], pair[1]))
 }
 
 fn ms_between(from_ns: u64, to_ns: u64) -> f64 {
@@ -152,6 +162,7 @@ mod tests {
         assert_eq!(errors.ttft, Spread { p50: 3.0, p99: 3.0 });
         assert_eq!(errors.arrival.p50, 0.75);
         assert_eq!(errors.interval.p50, 0.5);
+        assert_eq!(errors.gap_p50_ratio, 8.5 / 9.0);
 
         let other = Received { written_ns: vec![1], ..received.clone() };
         let unstamped = Received { kernel_ns: None, ..received };

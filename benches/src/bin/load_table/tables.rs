@@ -25,6 +25,7 @@ impl Report {
             ("bare", runs.bare.as_slice()),
             ("bare, pausing", matched),
             ("bare, stamps", &runs.stamped),
+            (if runs.hyper_pauses { "hyper, pausing" } else { "hyper" }, &runs.hyper),
             ("ours", &runs.ours),
         ];
         for (client, trials) in clients.into_iter().filter(|(_, trials)| !trials.is_empty()) {
@@ -45,7 +46,8 @@ impl Report {
         self.verdicts.push([work.to_owned(), verdict.wanted, verdict.found, met.to_owned()]);
     }
 
-    fn add_client(&mut self, work: &str, client: &str, trials: &[Trial]) {
+    /// Adds what a client did.
+    pub(crate) fn add_client(&mut self, work: &str, client: &str, trials: &[Trial]) {
         let shown = |value: fn(&Trial) -> f64| text(figure(trials, value));
         self.costs.push([
             work.to_owned(),

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use streamgauge_client::Journal;
-use streamgauge_metrics::{Span, peak_inflight};
+use streamgauge_metrics::{Span, peak_inflight, sorted_quantile};
 
 use crate::child;
-use crate::clients::{BareOrder, Cost, Done, OursOrder};
+use crate::clients::{Cost, Done, LoopOrder, OursOrder};
 use crate::load::LoadSpec;
 use crate::process::{MachineTime, family_cpu_time, monotonic_ns};
 use crate::server::{Account, Server};
@@ -26,6 +26,8 @@ const MAX_WATCHES: usize = 100;
 pub(crate) enum Client {
     /// The bare loop with plain reads; after each round of them it sleeps for so many microseconds.
     Bare { pause_us: u64 },
+    /// The hyper loop; before each wait it sleeps for so many microseconds.
+    Hyper { pause_us: u64 },
     /// Ours, with its defaults.
     Ours,
     /// The bare loop with a clock stamp on every read.
@@ -41,10 +43,20 @@ pub(crate) struct Trial {
     /// All events that the server wrote.
     pub(crate) events: u64,
     pub(crate) disturbance: Disturbance,
-    /// Of our client, where its journal was read.
-    pub(crate) peak_inflight: Option<u64>,
+    /// What our client wrote down.
+    pub(crate) own: Option<Own>,
     /// CPU time of the server.
     pub(crate) server_cpu: Duration,
+}
+
+/// What our client's journal says besides the stamps of events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Own {
+    pub(crate) peak_inflight: Option<u64>,
+    /// 99th percentile of how long bytes had lain in the kernel.
+    pub(crate) lag_p99_ms: Option<f64>,
+    /// 99th percentile of how late scheduled requests were sent.
+    pub(crate) lateness_p99_ms: Option<f64>,
 }
 
 /// What went elsewhere while a client ran, in cores.
@@ -94,18 +106,21 @@ fn once(client: Client, server: &Server, load: LoadSpec, folder: &Path) -> anyho
     let watch = Watch::begin(server)?;
     let cpu_before = server.cpu_time()?;
     let (addr, file) = (server.addr, folder.join("notes"));
-    let bare = |stamps, pause_us| child::work("bare", &BareOrder { addr, load, stamps, pause_us });
-    let (cost, noted, peak_inflight) = match client {
-        Client::Bare { pause_us } => (bare(None, pause_us)?, None, None),
+    let loops = |role, stamps, pause_us| {
+        child::work(role, server.clients, &LoopOrder { addr, load, stamps, pause_us })
+    };
+    let (cost, noted, own) = match client {
+        Client::Bare { pause_us } => (loops("bare", None, pause_us)?, None, None),
+        Client::Hyper { pause_us } => (loops("hyper", None, pause_us)?, None, None),
         Client::Stamped => {
-            let cost = bare(Some(file.clone()), 0)?;
+            let cost = loops("bare", Some(file.clone()), 0)?;
             let stamps: Vec<Stamps> = serde_json::from_slice(&std::fs::read(&file)?)?;
             (cost, Some(Noted::of_bare(stamps)?), None)
         }
         Client::Ours => {
             let (done, _) = ours(server, load, &file)?;
             let journal = Journal::parse(&std::fs::read(&file)?, &file)?;
-            (done.cost, Some(Noted::of_journal(&journal)?), peak(&journal))
+            (done.cost, Some(Noted::of_journal(&journal)?), Some(Own::of(&journal)))
         }
     };
     std::fs::remove_file(&file).or_else(|error| match error.kind() {
@@ -125,7 +140,7 @@ fn once(client: Client, server: &Server, load: LoadSpec, folder: &Path) -> anyho
         Some(noted) if !requests.is_empty() => Some(Errors::of(&noted, &requests)?),
         _ => None,
     };
-    Ok(Trial { cost, errors, disturbance, events: totals.events, peak_inflight, server_cpu })
+    Ok(Trial { cost, errors, disturbance, events: totals.events, own, server_cpu })
 }
 
 /// Lets our client work once; the journal is left for the caller. Gives also the time on
@@ -133,7 +148,7 @@ fn once(client: Client, server: &Server, load: LoadSpec, folder: &Path) -> anyho
 pub(crate) fn ours(server: &Server, load: LoadSpec, file: &Path) -> anyhow::Result<(Done, u64)> {
     let begun_ns = monotonic_ns();
     let order = OursOrder { addr: server.addr, load, journal: file.to_owned() };
-    let done: Done = child::work("ours", &order).context("our client")?;
+    let done: Done = child::work("ours", server.clients, &order).context("our client")?;
     ensure!(
         done.not_succeeded == 0,
         "{} of our {} requests did not succeed",
@@ -175,12 +190,27 @@ impl Disturbance {
     }
 }
 
-fn peak(journal: &Journal) -> Option<u64> {
-    let spans = journal.requests.iter().map(|line| {
-        let from_us = line.started_us;
-        Some(Span { from_us, to_us: from_us + line.elapsed_us })
-    });
-    peak_inflight(&spans.collect::<Vec<_>>())
+impl Own {
+    fn of(journal: &Journal) -> Self {
+        let lines = &journal.requests;
+        let spans = lines.iter().map(|line| {
+            let from_us = line.started_us;
+            Some(Span { from_us, to_us: from_us + line.elapsed_us })
+        });
+        let lags = lines.iter().flat_map(|line| line.observer_lag_us.iter().flatten().copied());
+        let lateness = lines.iter().filter_map(|line| Some(line.started_us - line.scheduled_us?));
+        Self {
+            peak_inflight: peak_inflight(&spans.collect::<Vec<_>>()),
+            lag_p99_ms: p99_ms(lags.collect()),
+            lateness_p99_ms: p99_ms(lateness.collect()),
+        }
+    }
+}
+
+fn p99_ms(mut values_us: Vec<u64>) -> Option<f64> {
+    values_us.sort_unstable();
+    let values_ms: Vec<f64> = values_us.iter().map(|&us| us as f64 / 1000.0).collect();
+    sorted_quantile(&values_ms, 0.99)
 }
 
 impl Trial {

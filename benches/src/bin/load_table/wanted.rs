@@ -3,7 +3,7 @@
 use crate::figures::{Figure, short};
 use crate::rows::SAME_READS;
 use crate::stamps::Errors;
-use crate::trial::Trial;
+use crate::trial::{Own, Trial};
 
 /// The runs of a row.
 #[derive(Debug, Default)]
@@ -12,6 +12,9 @@ pub(crate) struct Runs {
     /// The bare loop with a pause, by which it gets as many events in a read as ours; `None` where
     /// it does so by itself.
     pub(crate) matched: Option<Vec<Trial>>,
+    /// The hyper loop; with a pause where it needs one for as many events in a read as ours.
+    pub(crate) hyper: Vec<Trial>,
+    pub(crate) hyper_pauses: bool,
     pub(crate) ours: Vec<Trial>,
     pub(crate) stamped: Vec<Trial>,
 }
@@ -26,6 +29,14 @@ pub(crate) fn error_figure(runs: &[Trial], value: impl Fn(&Errors) -> f64) -> Op
     Figure::of(runs.iter().map(|run| run.errors.as_ref().map(&value)))
 }
 
+/// A figure of our client's journal over several runs.
+fn own_figure(runs: &[Trial], value: impl Fn(&Own) -> Option<f64>) -> Option<Figure> {
+    Figure::of(runs.iter().map(|run| run.own.as_ref().and_then(&value)))
+}
+
+/// A lag up to this flags no metric, however small its value.
+const LAG_LIMIT_MS: f64 = 1.0;
+
 /// Something that is wanted of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
@@ -33,10 +44,16 @@ pub(crate) enum Goal {
     CpuTimesBare(f64),
     /// At least so many events a second.
     EventsPerS(f64),
+    /// The median interval differs from that of the server by less than this share.
+    GapP50(f64),
     /// 99th percentile of the interval error, in milliseconds.
     IntervalP99(f64),
+    /// 99th percentile of how late scheduled requests are sent, in milliseconds.
+    LatenessP99(f64),
     /// Every request succeeds.
     NoFailures,
+    /// No metric is limited by the client for its observer lag.
+    NoLagFlag,
     /// So many requests under way at once.
     PeakInflight(u64),
     /// Most resident memory, in millions of bytes.
@@ -78,6 +95,24 @@ impl Goal {
                 let found = figure.map_or_else(String::new, |figure| figure.to_string());
                 Verdict { wanted: format!("≥ {} events/s", short(limit)), found, met }
             }
+            Self::GapP50(limit) => Verdict::at_most(
+                format!("interval p50 off by < {} %", 100.0 * limit),
+                error_figure(ours, |errors| 100.0 * (errors.gap_p50_ratio - 1.0).abs()),
+                100.0 * limit,
+                "%",
+            ),
+            Self::LatenessP99(limit) => Verdict::at_most(
+                format!("dispatch lateness p99 < {limit} ms"),
+                own_figure(ours, |own| own.lateness_p99_ms),
+                limit,
+                "ms",
+            ),
+            Self::NoLagFlag => Verdict::at_most(
+                format!("no lag flag: lag p99 ≤ {LAG_LIMIT_MS} ms"),
+                own_figure(ours, |own| own.lag_p99_ms),
+                LAG_LIMIT_MS,
+                "ms",
+            ),
             Self::IntervalP99(limit) => Verdict::at_most(
                 format!("interval error p99 ≤ {limit} ms"),
                 error_figure(ours, |errors| errors.interval.p99),
@@ -91,7 +126,7 @@ impl Goal {
                 met: Some(true),
             },
             Self::PeakInflight(wanted) => {
-                let peaks = Figure::of(ours.iter().map(|run| run.peak_inflight.map(|n| n as f64)));
+                let peaks = own_figure(ours, |own| own.peak_inflight.map(|n| n as f64));
                 Verdict {
                     wanted: format!("peak in flight {wanted}"),
                     met: peaks.as_ref().map(|peaks| peaks.median() == wanted as f64),
@@ -132,21 +167,20 @@ fn ttft_p99(runs: &Runs, limit_ms: f64, times_bare: Option<f64>) -> Verdict {
 fn cpu(runs: &Runs, limit: f64) -> Verdict {
     let wanted = format!("CPU an event ≤ {limit} × bare at the same events a read");
     let (ours, bare) = (&runs.ours[..], runs.bare_like_ours());
-    let [ours_reads, bare_reads] = [ours, bare].map(median_events_per_read);
     let cost_us = |runs| figure(runs, Trial::cpu_us_per_event).map(|figure| figure.median());
     let Some((ours_us, bare_us)) = cost_us(ours).zip(cost_us(bare)) else {
         return Verdict { wanted, found: String::new(), met: None };
     };
+    let shown = |us, runs| format!("{} µs at {}", short(us), short(median_events_per_read(runs)));
     let ratio = ours_us / bare_us;
-    let found = format!(
-        "{} × ({} µs at {}, bare {} µs at {})",
-        short(ratio),
-        short(ours_us),
-        short(ours_reads),
-        short(bare_us),
-        short(bare_reads)
-    );
+    let found =
+        format!("{} × ({}, bare {}", short(ratio), shown(ours_us, ours), shown(bare_us, bare));
+    let hyper = cost_us(&runs.hyper).map(|hyper_us| {
+        format!("; hyper loop {} ×, {}", short(hyper_us / bare_us), shown(hyper_us, &runs.hyper))
+    });
+    let found = found + &hyper.unwrap_or_default() + ")";
     // With more events in a read than the bare loop gets, the comparison would flatter.
+    let [ours_reads, bare_reads] = [ours, bare].map(median_events_per_read);
     let is_fair = ours_reads <= bare_reads * SAME_READS;
     Verdict { wanted, found, met: is_fair.then_some(ratio <= limit) }
 }
