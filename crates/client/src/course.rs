@@ -72,6 +72,10 @@ where
                 _ if self.crew.under_way() == 0 => return Ok(()),
                 _ => give_up,
             };
+            // Where many requests end at once, what has arrived for others is read between them.
+            if self.crew.has_report() {
+                tokio::task::yield_now().await;
+            }
             self.wait(wake).await?;
             if give_up.take_if(|at| Instant::now() >= *at).is_some() {
                 self.crew.common().cancel.give();

@@ -93,6 +93,11 @@ impl Crew {
         }
     }
 
+    /// Whether a report waits to be heard.
+    pub(crate) fn has_report(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
     /// The next report. An order that has ended is no longer under way.
     pub(crate) async fn report(&mut self) -> Report {
         let report = self.reports.recv().await.unwrap_or(Report::Gone);
