@@ -18,6 +18,7 @@ pub(crate) use activate::somebody_is_there;
 pub(crate) use blocks::{COMPARISON, Outcome, all_blocks, kept};
 pub(crate) use course::Course;
 pub(crate) use dir::QualificationDir;
+pub(crate) use judged::{Stand, bytes, comparison};
 pub(crate) use outlook::{GateOutlook, Outlook};
 pub(crate) use resolve::Resolved;
 pub(crate) use schedule::ScheduleArgs;

@@ -1,5 +1,7 @@
 //! `streamgauge verify`: recomputes and checks records, comparisons and run directories.
 
+mod qualification;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -13,12 +15,13 @@ use streamgauge_schema::{Document, Position, ReadError};
 use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
+use crate::qualify::QualificationDir;
 use crate::rebuild::{first_difference, rebuild};
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Records, comparisons or run directories
+    /// Records, comparisons, run directories or qualifications
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// List the members that no rule covers
@@ -71,10 +74,11 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Done;
     let mut reports = Vec::new();
     for path in &args.paths {
-        match check_path(path, args.explain) {
-            Ok(report) => {
-                exit = exit.max(if report.holds { Exit::Done } else { Exit::GateFailed });
-                reports.push(report);
+        match check_all(path, args.explain) {
+            Ok(found) => {
+                let holds = found.iter().all(|report| report.holds);
+                exit = exit.max(if holds { Exit::Done } else { Exit::GateFailed });
+                reports.extend(found);
             }
             // The other paths are still worth a look.
             Err(error) => {
@@ -91,6 +95,15 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
     };
     console::result(&text)?;
     Ok(exit)
+}
+
+/// A qualification has many documents, any other path one.
+fn check_all(path: &Path, explain: bool) -> anyhow::Result<Vec<Report>> {
+    let dir = QualificationDir::at(path);
+    if dir.is_one() {
+        return qualification::check(&dir, explain);
+    }
+    Ok(vec![check_path(path, explain)?])
 }
 
 fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {

@@ -2,7 +2,6 @@
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -55,7 +54,14 @@ pub(super) struct Table<'a> {
 pub(super) struct Merged<'a> {
     source: &'a Source,
     titles: String,
-    flags: BTreeMap<&'a str, (&'a Spanned<Value>, Range<usize>)>,
+    flags: BTreeMap<&'a str, Flag<'a>>,
+}
+
+/// A flag's value, and what the table is called in which it stands.
+#[derive(Clone, Copy, Debug)]
+struct Flag<'a> {
+    value: &'a Spanned<Value>,
+    title: &'a str,
 }
 
 /// The flags that `run` has.
@@ -132,11 +138,11 @@ fn unknown(run: &Command, name: &str) -> String {
 
 impl<'a> Merged<'a> {
     /// The flags of several tables; later ones take the place of earlier ones.
-    pub(super) fn of(source: &'a Source, tables: &[&Table<'a>]) -> Self {
+    pub(super) fn of(source: &'a Source, tables: &[&'a Table<'a>]) -> Self {
         let mut flags = BTreeMap::new();
         for table in tables {
             for (key, value) in table.flags {
-                flags.insert(key.get_ref().as_str(), (value, key.span()));
+                flags.insert(key.get_ref().as_str(), Flag { value, title: &table.title });
             }
         }
         let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
@@ -147,16 +153,16 @@ impl<'a> Merged<'a> {
     pub(super) fn with_from(&self, names: &[&str], other: &Self) -> Self {
         let own = self.flags.iter().filter(|(name, _)| !names.contains(name));
         let others = other.flags.iter().filter(|(name, _)| names.contains(name));
-        let flags = own.chain(others).map(|(name, value)| (*name, value.clone())).collect();
+        let flags = own.chain(others).map(|(name, flag)| (*name, *flag)).collect();
         Self { source: self.source, titles: self.titles.clone(), flags }
     }
 
     /// The line of arguments: `--name=value` each.
     pub(super) fn line(&self, run: &Command) -> anyhow::Result<Vec<String>> {
         let mut line = Vec::new();
-        for (name, (value, _)) in &self.flags {
+        for (name, flag) in &self.flags {
             let Some(argument) = argument(run, name) else { continue };
-            line.extend(self.words(argument, name, value)?);
+            line.extend(self.words(argument, name, *flag)?);
         }
         Ok(line)
     }
@@ -165,10 +171,10 @@ impl<'a> Merged<'a> {
         &self,
         argument: &Arg,
         name: &str,
-        value: &Spanned<Value>,
+        Flag { value, title }: Flag<'_>,
     ) -> anyhow::Result<Vec<String>> {
         let refuse = |problem: &str| {
-            Err(self.source.fault(value.span(), &format!("{}: {name}: {problem}", self.titles)))
+            Err(self.source.fault(value.span(), &format!("{title}: {name}: {problem}")))
         };
         let takes_value = argument.get_action().takes_values();
         match (value.get_ref(), takes_value) {
@@ -225,12 +231,24 @@ impl<'a> Merged<'a> {
             Some(ContextValue::Strings(texts)) => texts.first().cloned().unwrap_or_default(),
             _ => String::new(),
         };
-        let name = about.trim_start_matches('-').split([' ', '=']).next().unwrap_or_default();
-        let problem = format!("{}: {text}", self.titles);
+        self.fault(&about, text.as_str())
+    }
+
+    /// What is wrong, at the place of the flag that `about` begins with.
+    fn fault(&self, about: &str, problem: &str) -> anyhow::Error {
+        let name = about.trim_start_matches('-').split([' ', '=', ':']).next().unwrap_or_default();
         match self.flags.get(name) {
-            Some((value, _)) => self.source.fault(value.span(), &problem),
-            None => self.source.fault_of_all(&problem),
+            Some(Flag { value, title }) => {
+                self.source.fault(value.span(), &format!("{title}: {problem}"))
+            }
+            None => self.source.fault_of_all(&format!("{}: {problem}", self.titles)),
         }
+    }
+
+    /// An error of whoever reads the arguments, which names the flag first.
+    pub(super) fn explained(&self, error: &anyhow::Error) -> anyhow::Error {
+        let text = format!("{error:#}");
+        self.fault(&text, &text)
     }
 }
 
@@ -240,5 +258,8 @@ fn is_path(argument: &Arg) -> bool {
 
 /// A path as it is meant in a file of this folder.
 pub(super) fn from_folder(folder: &Path, path: &Path) -> PathBuf {
-    if path.is_absolute() { path.to_owned() } else { folder.join(path) }
+    match folder.to_str() {
+        Some(".") => path.to_owned(),
+        _ => folder.join(path),
+    }
 }

@@ -7,8 +7,8 @@ use clap::Command;
 use streamgauge_client::Endpoint;
 use streamgauge_metrics::MatchingCondition;
 use streamgauge_schema::{
-    Activation, Gates, Identifier, Load, QualificationArm, QualificationPlan, QualificationSide,
-    Readiness,
+    Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPlan,
+    QualificationSide, Readiness,
 };
 use toml::{Spanned, Value};
 
@@ -68,7 +68,7 @@ impl Resolved {
         let (source, mut file) = Source::read(path)?;
         let schedule = Schedule::of(&source, &file, args)?;
         let name = file.name(&source)?;
-        let gates = gates(&source, &mut file)?;
+        let gates = gates(&source, &file)?;
         let allow_differing = allowed(&source, &file)?;
         let baseline = ArmKeys::take(&source, &mut file.baseline)?;
         let candidate = ArmKeys::take(&source, &mut file.candidate)?;
@@ -224,7 +224,7 @@ fn check_arms(
     }
 }
 
-fn gates(source: &Source, file: &mut PlanFile) -> anyhow::Result<Gates> {
+fn gates(source: &Source, file: &PlanFile) -> anyhow::Result<Gates> {
     let PlanFile { gates, gate, alpha, max_failure_ratio, .. } = file;
     if let Some(path) = gates {
         if gate.is_some() || alpha.is_some() || max_failure_ratio.is_some() {
@@ -237,16 +237,20 @@ fn gates(source: &Source, file: &mut PlanFile) -> anyhow::Result<Gates> {
         return toml::from_str(&read_text(&path)?).with_context(|| path.display().to_string());
     }
     let golden = Gates::default();
-    let place = gate.as_ref().map_or(0..0, Spanned::span);
+    let place_of = |fault: &GatesFault| match fault {
+        GatesFault::Alpha { .. } => alpha.as_ref().map(Spanned::span),
+        GatesFault::MaxFailureRatio { .. } => max_failure_ratio.as_ref().map(Spanned::span),
+        _ => gate.as_ref().map(Spanned::span),
+    };
     let value = |stated: &Option<Spanned<f64>>, default| {
         stated.as_ref().map_or(default, |stated| *stated.get_ref())
     };
     Gates::new(
         value(alpha, golden.alpha()),
         value(max_failure_ratio, golden.max_failure_ratio()),
-        gate.take().map_or_else(|| golden.gates().to_vec(), Spanned::into_inner),
+        gate.as_ref().map_or_else(|| golden.gates().to_vec(), |gate| gate.get_ref().clone()),
     )
-    .map_err(|fault| source.fault(place, &fault.to_string()))
+    .map_err(|fault| source.fault(place_of(&fault).unwrap_or_default(), &fault.to_string()))
 }
 
 fn allowed(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<Identifier>> {
@@ -294,7 +298,7 @@ fn cells(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<PlannedCell>> {
 fn arm_cell(run: &Command, own: &Merged<'_>, other: &Merged<'_>) -> anyhow::Result<ArmCell> {
     let args = own.arguments(run)?;
     Ok(ArmCell {
-        asked: Asked::read(&args)?,
+        asked: Asked::read(&args).map_err(|error| own.explained(&error))?,
         swapped: own.with_from(&OF_ADDRESS, other).arguments(run)?,
         line: own.line(run)?.into_iter().map(without_secret).collect(),
         args,

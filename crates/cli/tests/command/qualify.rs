@@ -1,8 +1,11 @@
 //! `qualify`: two simulated servers that take turns on one port.
 
+mod asked;
 mod bench;
+mod planned;
 mod resumed;
 mod switched;
+mod verified;
 
 use serde_json::Value;
 

@@ -1,0 +1,116 @@
+//! Plans: what is wrong with them is named with its place, and what they will take is known before.
+
+use serde_json::Value;
+
+use super::bench::{Bench, quick_plan};
+
+const GOOD: &str = r#"
+[run]
+requests = 24
+[baseline]
+base-url = "http://127.0.0.1:1"
+[candidate]
+base-url = "http://127.0.0.1:2"
+"#;
+
+#[test]
+fn faults_of_plans_are_named_with_their_place() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("gates.toml"), "[[gate]]\nmetric = \"a\"\nlimit_percent = 500\n")
+        .unwrap();
+    let with = |top: &str| format!("{top}{GOOD}");
+    let run = |line: &str| format!("blocks = 3{}", GOOD.replace("requests = 24", line));
+    let arm = |line: &str| format!("blocks = 3{GOOD}{line}\n");
+    let cases = [
+        with(""),
+        with("block = 3"),
+        with("blocks = 2"),
+        with("blocks = 3\n[until_decided]"),
+        with("[until_decided]\nmax_blocks = 7"),
+        with("[until_decided]\nmax_time_s = -1"),
+        with("blocks = 3\naa = 2"),
+        with("blocks = 3\ngates = \"nowhere.toml\""),
+        with("blocks = 3\ngates = \"gates.toml\""),
+        with("blocks = 3\ngates = \"gates.toml\"\nalpha = 0.1"),
+        with("blocks = 3\nalpha = 2.0"),
+        with("blocks = 3\nallow_differing = [\"weather\"]"),
+        "blocks = 3\n[baseline]\n".to_owned(),
+        run("output_tokens = 8"),
+        run("colour = \"red\""),
+        run("requests = 0"),
+        run("requests = [1, 2]"),
+        run("ignore-eos = 1"),
+        run("timeout = -1"),
+        run("out = \"elsewhere\""),
+        run("wait-ready = 5"),
+        run("concurrency = \"1,2\""),
+        run("[[cell]]\nmodel = \"m\""),
+        run("[[cell]]\n[[cell]]"),
+        arm("requests = 5"),
+        arm("dataset = \"elsewhere.jsonl\""),
+        arm("api = \"ollama-chat\""),
+        arm("deployment = \"nowhere.toml\""),
+        arm("activate = \"./switch\""),
+        arm("activate = []"),
+        arm("activate = [\"./switch\"]"),
+        arm("activate = \"ask\"\nactivate_timeout_s = 5"),
+        arm("activate_timeout_s = 5"),
+        arm("ready = { path = \"health\" }"),
+        arm("ready = { patience = 5 }"),
+    ];
+    let mut said = String::new();
+    for plan in cases {
+        bench.plan(&plan);
+        let finished = bench.qualify(&[]);
+        assert_eq!(finished.code, Some(2), "{plan}: {}", finished.stderr);
+        said += &format!("{}\n{}\n", plan.replace(GOOD, " …").trim(), finished.stderr);
+    }
+    assert!(!bench.path("qualifications").exists(), "nothing was begun");
+    insta::assert_snapshot!("faults_of_plans", said);
+}
+
+#[test]
+fn the_order_is_known_before_and_nothing_is_contacted() {
+    let bench = Bench::new();
+    bench.plan(&format!("aa = 3\nblocks = 4{GOOD}"));
+    let planned = bench.qualify(&["--plan-only"]);
+    assert_eq!((planned.code, planned.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("plan_only", planned.stdout);
+    let planned = bench.qualify(&["--plan-only", "--until-decided", "--format", "json"]);
+    let outlook: Value = serde_json::from_str(&planned.stdout).unwrap();
+    assert_eq!(outlook["planned_blocks"], serde_json::json!([4, 6, 8, 10, 12]));
+    assert_eq!((&outlook["runs"], &outlook["requests"]), (&30.into(), &720.into()));
+    assert_eq!(outlook["alpha"], 0.01);
+}
+
+#[test]
+fn earlier_measurements_tell_the_noise() {
+    let bench = Bench::new();
+    bench.plan(&format!("blocks = 3\n{}", quick_plan(&bench, "10", "10")));
+    let finished = bench.qualify(&[]);
+    let dir = bench.only_dir();
+    let runs: Vec<String> = std::fs::read_dir(dir.join("runs"))
+        .unwrap()
+        .map(|run| run.unwrap().path().to_str().unwrap().to_owned())
+        .collect();
+    let qualification = vec![dir.to_str().unwrap().to_owned()];
+    let comparison = vec![dir.join("comparison.json").to_str().unwrap().to_owned()];
+    for (from, known_from) in [
+        (qualification, "3 blocks, comparison.json"),
+        (comparison, "3 blocks, comparison.json"),
+        (runs, "6 runs"),
+    ] {
+        let mut args = vec!["--plan-only", "--format", "json", "--from"];
+        args.extend(from.iter().map(String::as_str));
+        let planned = bench.qualify(&args);
+        assert_eq!(planned.code, Some(0), "{}{}", planned.stderr, finished.stderr);
+        let outlook: Value = serde_json::from_str(&planned.stdout).unwrap();
+        let gates = outlook["gates"].as_array().unwrap();
+        assert_eq!(gates.len(), 1);
+        let noise = &gates[0]["noise"];
+        assert_eq!(noise["source"], known_from);
+        assert!(noise["percent"].as_f64() < noise["upper_percent"].as_f64(), "{noise}");
+        assert!(noise["blocks_needed"].as_u64() <= noise["blocks_needed_at_most"].as_u64());
+        assert!(noise["detectable_percent"].as_f64().unwrap() > 0.0, "{noise}");
+    }
+}
