@@ -96,6 +96,11 @@ impl Asked {
         })
     }
 
+    /// The path of the API as a plan may hold it.
+    pub(crate) fn endpoint_path(&self) -> &str {
+        &self.endpoint_path
+    }
+
     /// The loads that the arguments ask for, one for each cell.
     pub(crate) fn loads(&self, args: &RunArgs) -> anyhow::Result<Vec<Load>> {
         let most = self.prompts.most_requests(&args.prompts);

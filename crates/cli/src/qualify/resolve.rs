@@ -297,16 +297,20 @@ fn cells(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<PlannedCell>> {
 
 fn arm_cell(run: &Command, own: &Merged<'_>, other: &Merged<'_>) -> anyhow::Result<ArmCell> {
     let args = own.arguments(run)?;
+    let asked = Asked::read(&args).map_err(|error| own.explained(&error))?;
     Ok(ArmCell {
-        asked: Asked::read(&args).map_err(|error| own.explained(&error))?,
         swapped: own.with_from(&OF_ADDRESS, other).arguments(run)?,
-        line: own.line(run)?.into_iter().map(without_secret).collect(),
+        line: own.line(run)?.into_iter().map(|word| without_secret(word, &asked)).collect(),
+        asked,
         args,
     })
 }
 
-/// Of a header only the name.
-fn without_secret(word: String) -> String {
+/// Of a header only the name, and of a query only the names in it.
+fn without_secret(word: String, asked: &Asked) -> String {
+    if word.starts_with("--endpoint-path=") {
+        return format!("--endpoint-path={}", asked.endpoint_path());
+    }
     match word.strip_prefix("--header=").and_then(|header| header.split_once(':')) {
         Some((name, _)) => format!("--header={name}: …"),
         None => word,

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ fn at_a_terminal(bench: &Bench, answers: usize, more: &[&str]) -> Finished {
     let pty = openpty(None, None).unwrap();
     let mut keyboard = File::from(pty.master);
     keyboard.write_all("\n".repeat(answers).as_bytes()).unwrap();
-    finished(bench.command(more).stdin(Stdio::from(OwnedFd::from(pty.slave))))
+    finished(bench.command(more).stdin(Stdio::from(pty.slave)))
 }
 
 /// The quick plan without `activate`, the arms at these addresses.

@@ -1,10 +1,11 @@
 //! A folder with a plan, and a script that switches simulated servers on one port.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -19,9 +20,14 @@ pub(super) struct Bench {
 
 /// Kills what serves, and starts a simulated server with the given arguments in its place.
 const SWITCH: &str = r#"#!/bin/sh
-[ -f pid ] && kill -9 "$(cat pid)" 2>/dev/null
+if [ -f pid ]; then
+    old=$(cat pid)
+    kill -9 "$old" 2>/dev/null
+    # Its port is free once it is gone, or only waits to be buried.
+    while grep -q '^State:.[^Z]' "/proc/$old/status" 2>/dev/null; do sleep 0.01; done
+fi
 rm -f started
-setsid "$SIM" sim --listen "$ADDRESS" "$@" >started 2>/dev/null </dev/null &
+setsid "$SIM" sim --listen "$ADDRESS" "$@" >started 2>&1 </dev/null &
 echo $! >pid
 while ! [ -s started ]; do sleep 0.01; done
 echo switched "$@" >>switches
@@ -30,8 +36,7 @@ echo switched "$@" >>switches
 impl Bench {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-        let bench = Self { folder, url: format!("http://{free}") };
+        let bench = Self { folder, url: format!("http://{}:8000", own_address()) };
         bench.script("switch", SWITCH);
         bench
     }
@@ -95,6 +100,14 @@ impl Bench {
     pub(super) fn switches(&self) -> usize {
         fs::read_to_string(self.path("switches")).map_or(0, |text| text.lines().count())
     }
+}
+
+/// An address of this machine that no other test has: a port that is free now may be taken by
+/// another test's connection before a server listens at it.
+fn own_address() -> Ipv4Addr {
+    static BENCHES: AtomicU8 = AtomicU8::new(1);
+    let [.., high, low] = std::process::id().to_be_bytes();
+    Ipv4Addr::new(127, high | 128, low, BENCHES.fetch_add(1, Ordering::Relaxed))
 }
 
 impl Drop for Bench {

@@ -1,5 +1,7 @@
 //! Plans: what is wrong with them is named with its place, and what they will take is known before.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::Value;
 
 use super::bench::{Bench, quick_plan};
@@ -112,5 +114,42 @@ fn earlier_measurements_tell_the_noise() {
         assert!(noise["percent"].as_f64() < noise["upper_percent"].as_f64(), "{noise}");
         assert!(noise["blocks_needed"].as_u64() <= noise["blocks_needed_at_most"].as_u64());
         assert!(noise["detectable_percent"].as_f64().unwrap() > 0.0, "{noise}");
+    }
+}
+
+#[test]
+fn the_example_is_a_plan() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/qualify/two-builds.toml");
+    let planned = crate::process::run(["qualify", "--plan-only", "--format", "json", example]);
+    let outlook: Value = serde_json::from_str(&planned.stdout).unwrap();
+    assert_eq!((&outlook["runs"], &outlook["activations"]), (&28.into(), &9.into()));
+}
+
+#[test]
+fn what_lets_in_stands_nowhere() {
+    let bench = Bench::new();
+    let secrets =
+        "header = \"X-Key: s3cret\"\nendpoint-path = \"/v1/chat/completions?key=s3cret\"\n";
+    let plan =
+        quick_plan(&bench, "1", "1").replace("[baseline]\n", &format!("[baseline]\n{secrets}"));
+    bench.plan(&format!(
+        "blocks = 3\n{}",
+        plan.replace("[candidate]\n", &format!("[candidate]\n{secrets}"))
+    ));
+    let finished = bench.qualify(&[]);
+    assert!(matches!(finished.code, Some(0 | 1 | 3)), "{}", finished.stderr);
+    let dir = bench.only_dir();
+    let private = std::fs::read_to_string(dir.join("plan.json")).unwrap();
+    assert!(
+        private.contains("--header=X-Key: …") || private.contains("X-Key: \\u2026"),
+        "{private}"
+    );
+    let written = ["plan.json", "log.jsonl", "activation.log", "comparison.json"];
+    for text in written.map(|name| std::fs::read_to_string(dir.join(name)).unwrap()) {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+    for name in ["plan.json", "log.jsonl", "activation.log"] {
+        let mode = std::fs::metadata(dir.join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
