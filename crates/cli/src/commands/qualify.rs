@@ -162,9 +162,11 @@ async fn carry_out(
         }
         Err(error) => (QualificationEnd::Stopped, Err(error)),
     };
-    work.end(reason)?;
+    let ended = work.end(reason);
     console::remark(&go_on(dir.path()));
-    exit
+    // What stopped the work says more than that this could not be written down either.
+    let exit = exit?;
+    ended.map(|()| exit)
 }
 
 fn go_on(dir: &Path) -> String {

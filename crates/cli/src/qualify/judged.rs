@@ -48,7 +48,7 @@ pub(crate) fn comparison(
 }
 
 /// The bytes of a comparison's file.
-pub(super) fn bytes(comparison: &ComparisonV2) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn bytes(comparison: &ComparisonV2) -> anyhow::Result<Vec<u8>> {
     Ok(file_bytes(comparison, Layout::AsGiven)?)
 }
 
