@@ -1,4 +1,7 @@
-"""Serves a GGUF model with llama.cpp's own HTTP server on a free loopback port, which it prints."""
+"""serve.py MODEL [PORT]: serves a GGUF model with llama.cpp's own HTTP server on the loopback interface.
+
+Prints the address when the model is loaded. Without a port it takes a free one.
+"""
 
 import signal
 import socket
@@ -9,9 +12,14 @@ import xllamacpp
 
 SLOTS, CONTEXT_PER_SLOT = 4, 2048
 
-with socket.socket() as probe:
-    probe.bind(("127.0.0.1", 0))
-    port = probe.getsockname()[1]
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+port = int(sys.argv[2]) if len(sys.argv) > 2 else free_port()
 
 params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]
