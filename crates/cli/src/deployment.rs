@@ -46,6 +46,11 @@ pub(crate) struct Declared {
 }
 
 impl DeploymentFile {
+    /// The machine, where it is declared.
+    pub(crate) fn hardware(&self) -> Option<&PublicText> {
+        self.hardware.as_ref()
+    }
+
     /// Reads the file.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let text = read_text(path)?;

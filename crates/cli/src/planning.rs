@@ -13,8 +13,8 @@ use anyhow::{Context, bail};
 use streamgauge_client::{Access, Query, RunSetup, room_for};
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
-    EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, Request, RequestSettings,
-    Stage, Target,
+    EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText, Request,
+    RequestSettings, Stage, Target,
 };
 use streamgauge_workload::{
     Lengths, MIN_WORDS, Prompts, Requests, RequestsSpec, Schedule, WorkloadError,
@@ -94,6 +94,11 @@ impl Asked {
             },
             endpoint_path: endpoint_path(&args.server)?,
         })
+    }
+
+    /// The machine that the deployment is declared to run on.
+    pub(crate) fn hardware(&self) -> Option<&PublicText> {
+        self.deployment.hardware()
     }
 
     /// The path of the API as a plan may hold it.

@@ -2,6 +2,7 @@
 //! amount to.
 
 mod activate;
+mod arm;
 mod blocks;
 mod course;
 mod dir;

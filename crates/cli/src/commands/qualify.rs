@@ -60,6 +60,9 @@ pub(crate) async fn qualify(args: &QualifyArgs) -> anyhow::Result<Exit> {
     }
     let path = args.plan.as_deref().context("a plan is needed")?;
     let resolved = Resolved::read(path, &args.schedule)?;
+    for advice in resolved.advice() {
+        console::remark(&format!("note: {advice}"));
+    }
     if args.plan_only {
         return plan_only(args, &resolved);
     }

@@ -38,13 +38,14 @@ pub(crate) async fn all_blocks(work: &mut Work<'_>) -> anyhow::Result<Outcome> {
             console::remark(&format!("the time is over: block {} does not begin", visit.block));
             break;
         }
+        let was_complete = work.is_block_complete(visit);
         if work.visit(visit).await? == Going::Interrupted {
             return Ok(Outcome::Interrupted);
         }
         if !work.is_block_complete(visit) {
             continue;
         }
-        if visit.block == 1 {
+        if visit.block == 1 && !was_complete {
             early(work, visit.phase)?;
         }
         match visit.phase {

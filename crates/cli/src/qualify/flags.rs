@@ -55,6 +55,8 @@ pub(super) struct Merged<'a> {
     source: &'a Source,
     titles: String,
     flags: BTreeMap<&'a str, Flag<'a>>,
+    /// Words that stand in no table.
+    implied: Vec<String>,
 }
 
 /// A flag's value, and what the table is called in which it stands.
@@ -146,7 +148,7 @@ impl<'a> Merged<'a> {
             }
         }
         let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
-        Self { source, titles: titles.join(" and "), flags }
+        Self { source, titles: titles.join(" and "), flags, implied: Vec::new() }
     }
 
     /// The same flags, those of these names from elsewhere.
@@ -154,12 +156,22 @@ impl<'a> Merged<'a> {
         let own = self.flags.iter().filter(|(name, _)| !names.contains(name));
         let others = other.flags.iter().filter(|(name, _)| names.contains(name));
         let flags = own.chain(others).map(|(name, flag)| (*name, *flag)).collect();
-        Self { source: self.source, titles: self.titles.clone(), flags }
+        let (titles, implied) = (self.titles.clone(), self.implied.clone());
+        Self { source: self.source, titles, flags, implied }
+    }
+
+    /// The same flags; where none says how many requests of a run may fail, it is what the gates say.
+    pub(super) fn with_max_failures(mut self, ratio: f64) -> Self {
+        const FLAG: &str = "max-failure-ratio";
+        if !self.flags.contains_key(FLAG) {
+            self.implied.push(format!("--{FLAG}={ratio}"));
+        }
+        self
     }
 
     /// The line of arguments: `--name=value` each.
     pub(super) fn line(&self, run: &Command) -> anyhow::Result<Vec<String>> {
-        let mut line = Vec::new();
+        let mut line = self.implied.clone();
         for (name, flag) in &self.flags {
             let Some(argument) = argument(run, name) else { continue };
             line.extend(self.words(argument, name, *flag)?);

@@ -8,21 +8,18 @@ use streamgauge_client::Endpoint;
 use streamgauge_metrics::MatchingCondition;
 use streamgauge_schema::{
     Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPlan,
-    QualificationSide, Readiness,
+    QualificationSide,
 };
-use toml::{Spanned, Value};
+use toml::Spanned;
 
-use super::file::{Flags, PlanFile, Source, take, typed};
+use super::arm::{ArmKeys, check_arms};
+use super::file::{Flags, PlanFile, Source};
 use super::flags::{Merged, Place, Table, from_folder, run_command};
 use super::schedule::{Schedule, ScheduleArgs};
 use crate::args::run::RunArgs;
 use crate::input::read_text;
-use crate::planning::{Asked, millis};
+use crate::planning::Asked;
 
-/// Seconds that a program may take to bring an arm up, where the plan does not say.
-const ACTIVATE_S: f64 = 600.0;
-/// Seconds that an arm may take to become ready, where the plan does not say.
-const READY_S: f64 = 300.0;
 /// Flags of an address; all others of an arm belong to its build.
 const OF_ADDRESS: [&str; 4] = ["api-key-env", "base-url", "ca-file", "header"];
 
@@ -55,13 +52,6 @@ pub(crate) struct ArmCell {
     line: Vec<String>,
 }
 
-/// How an arm is brought up, as the file says it.
-#[derive(Debug)]
-struct ArmKeys {
-    activation: Activation,
-    ready: Readiness,
-}
-
 impl Resolved {
     /// Reads a plan and everything that it names; nothing is contacted.
     pub(crate) fn read(path: &Path, args: &ScheduleArgs) -> anyhow::Result<Self> {
@@ -73,7 +63,10 @@ impl Resolved {
         let baseline = ArmKeys::take(&source, &mut file.baseline)?;
         let candidate = ArmKeys::take(&source, &mut file.candidate)?;
         check_arms(&source, &baseline, &candidate, &schedule)?;
-        let cells = cells(&source, &file)?;
+        let cells = cells(&source, &file, gates.max_failure_ratio())?;
+        if schedule.swap_after_blocks.is_some() {
+            check_hardware(&source, &cells)?;
+        }
         let arm = |keys: ArmKeys, of: fn(&PlannedCell) -> &ArmCell| -> anyhow::Result<_> {
             let url = cells.first().and_then(|cell| of(cell).args.server.base_url.as_deref());
             Ok(QualificationArm {
@@ -104,6 +97,30 @@ impl Resolved {
     }
 }
 
+impl Resolved {
+    /// What is likely a mistake in a plan.
+    pub(crate) fn advice(&self) -> Vec<&'static str> {
+        let mut advice = Vec::new();
+        let any = |is: fn(&RunArgs) -> bool| {
+            let arms = self.cells.iter().flat_map(|cell| [&cell.baseline, &cell.candidate]);
+            arms.map(|arm| &arm.args).any(is)
+        };
+        if self.plan.baseline.activation != (Activation::None {}) && any(|run| run.load.warmup == 0)
+        {
+            advice.push(
+                "warmup is 0: the first requests after an activation meet a cold server, and count",
+            );
+        }
+        if any(|run| run.prompts.dataset.is_some() && !run.prompts.nonce) {
+            advice.push(
+                "every run sends the prompts of the dataset again, and a server that caches prompts \
+                 answers from its cache; `nonce = true` keeps them apart",
+            );
+        }
+        advice
+    }
+}
+
 impl PlannedCell {
     /// What is asked of an arm.
     pub(crate) fn of(&self, side: QualificationSide) -> &ArmCell {
@@ -121,106 +138,16 @@ impl ArmCell {
     }
 }
 
-impl ArmKeys {
-    /// Takes the keys that are no flags out of an arm's table.
-    fn take(source: &Source, flags: &mut Flags) -> anyhow::Result<Self> {
-        let timeout = take(flags, "activate_timeout_s");
-        let activation = match (take(flags, "activate"), timeout) {
-            (None, None) => Activation::None {},
-            (None, Some(timeout)) => {
-                return Err(source.fault(timeout.span(), "activate_timeout_s needs `activate`"));
-            }
-            (Some(activate), timeout) => activation(source, activate, timeout)?,
-        };
-        let ready = match take(flags, "ready") {
-            Some(value) => readiness(source, value)?,
-            None => Readiness { path: None, timeout_ms: millis("ready", READY_S)? },
-        };
-        Ok(Self { activation, ready })
-    }
-}
-
-fn activation(
-    source: &Source,
-    activate: Spanned<Value>,
-    timeout: Option<Spanned<Value>>,
-) -> anyhow::Result<Activation> {
-    let place = activate.span();
-    if activate.get_ref().as_str() == Some("ask") {
-        return match timeout {
-            None => Ok(Activation::Ask {}),
-            Some(timeout) => Err(source.fault(timeout.span(), "nobody who is asked is killed")),
-        };
-    }
-    let wanted = "it is a list of a program and its arguments, or \"ask\"; there is no shell";
-    let Value::Array(_) = activate.get_ref() else {
-        return Err(source.fault(place, &format!("activate: {wanted}")));
-    };
-    let command: Vec<String> = typed(source, "activate", activate)?;
-    let Some((program, arguments)) = command.split_first().filter(|(it, _)| !it.is_empty()) else {
-        return Err(source.fault(place, &format!("activate: {wanted}")));
-    };
-    // A name alone is looked for where all programs are.
-    let program = if program.contains('/') {
-        std::path::absolute(from_folder(source.folder(), Path::new(program)))?.display().to_string()
-    } else {
-        program.clone()
-    };
-    let timeout_ms = match timeout {
-        Some(value) => time(source, "activate_timeout_s", value)?,
-        None => millis("activate_timeout_s", ACTIVATE_S)?,
-    };
-    let command = std::iter::once(program).chain(arguments.iter().cloned()).collect();
-    Ok(Activation::Program { command, timeout_ms })
-}
-
-fn readiness(source: &Source, value: Spanned<Value>) -> anyhow::Result<Readiness> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Ready {
-        path: Option<String>,
-        timeout_s: Option<Value>,
-    }
-    let place = value.span();
-    let Ready { path, timeout_s } = typed(source, "ready", value)?;
-    if let Some(path) = path.as_deref().filter(|path| !path.starts_with('/')) {
-        return Err(
-            source.fault(place, &format!("ready: path {path:?} does not begin with a slash"))
-        );
-    }
-    let timeout_ms = match timeout_s {
-        Some(seconds) => time(source, "timeout_s", Spanned::new(place, seconds))?,
-        None => millis("timeout_s", READY_S)?,
-    };
-    Ok(Readiness { path, timeout_ms })
-}
-
-fn time(source: &Source, key: &str, value: Spanned<Value>) -> anyhow::Result<u64> {
-    let seconds = match value.get_ref() {
-        Value::Integer(seconds) => *seconds as f64,
-        Value::Float(seconds) => *seconds,
-        _ => return Err(source.fault(value.span(), &format!("{key}: it is a number of seconds"))),
-    };
-    super::file::millis(source, key, &Spanned::new(value.span(), seconds))
-}
-
-/// Arms are switched both, or neither; and only arms that are up at once can exchange addresses.
-fn check_arms(
-    source: &Source,
-    baseline: &ArmKeys,
-    candidate: &ArmKeys,
-    schedule: &Schedule,
-) -> anyhow::Result<()> {
-    let switched = [baseline, candidate].map(|arm| arm.activation != (Activation::None {}));
-    match (switched, schedule.swap_after_blocks) {
-        ([true, false] | [false, true], _) => Err(source.fault_of_all(
-            "one arm has `activate` and the other has not: an arm that is switched to must be \
-             switched back",
+/// Where arms exchange their addresses, a machine is no arm's own.
+fn check_hardware(source: &Source, cells: &[PlannedCell]) -> anyhow::Result<()> {
+    let differ =
+        |cell: &PlannedCell| cell.baseline.asked.hardware() != cell.candidate.asked.hardware();
+    match cells.iter().any(differ) {
+        true => Err(source.fault_of_all(
+            "--swap-addresses: the deployment files name different hardware, which is neither arm's \
+             own when their addresses are exchanged; leave `hardware` out of them",
         )),
-        ([true, true], Some(_)) => Err(source.fault_of_all(
-            "--swap-addresses is for arms that are up at once; these are switched by `activate`",
-        )),
-        _ => Ok(()),
+        false => Ok(()),
     }
 }
 
@@ -264,7 +191,11 @@ fn allowed(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<Identifier>> 
     file.allow_differing.iter().map(one).collect()
 }
 
-fn cells(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<PlannedCell>> {
+fn cells(
+    source: &Source,
+    file: &PlanFile,
+    max_failure_ratio: f64,
+) -> anyhow::Result<Vec<PlannedCell>> {
     let run = run_command();
     let table = |title: String, place, flags| Table::check(source, &run, title, place, flags);
     let common = table("[run]".to_owned(), Place::Run, &file.run)?;
@@ -279,7 +210,8 @@ fn cells(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<PlannedCell>> {
     for (number, flags) in (1..).zip(tables) {
         let title = format!("[[cell]] {number}");
         let cell = table(title.clone(), Place::Cell, flags)?;
-        let merged = |arm| Merged::of(source, &[&common, &cell, arm]);
+        let merged =
+            |arm| Merged::of(source, &[&common, &cell, arm]).with_max_failures(max_failure_ratio);
         let of = |own, other| arm_cell(&run, &merged(own), &merged(other));
         let cell = PlannedCell::new(of(&baseline, &candidate)?, of(&candidate, &baseline)?)
             .map_err(|error| source.fault_of_all(&format!("{title}: {error:#}")))?;

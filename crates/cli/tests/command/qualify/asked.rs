@@ -77,3 +77,25 @@ fn addresses_are_exchanged_half_way() {
         swapped.stderr
     );
 }
+
+#[test]
+fn addresses_are_not_exchanged_where_a_machine_is_an_arms_own() {
+    let bench = Bench::new();
+    for side in ["old", "new"] {
+        std::fs::write(
+            bench.path(&format!("{side}.toml")),
+            format!("hardware = \"the {side} one\"\n"),
+        )
+        .unwrap();
+    }
+    let plan = live(&bench, ["http://127.0.0.1:1", "http://127.0.0.1:2"], "");
+    let plan = plan
+        .replace("[baseline]", "[baseline]\ndeployment = \"old.toml\"")
+        .replace("[candidate]", "[candidate]\ndeployment = \"new.toml\"");
+    for (blocks, expected) in [(4, "different hardware"), (3, "no half")] {
+        bench.plan(&format!("blocks = {blocks}\n{plan}"));
+        let finished = at_a_terminal(&bench, 0, &["--swap-addresses"]);
+        assert_eq!(finished.code, Some(2));
+        assert!(finished.stderr.contains(expected), "{}", finished.stderr);
+    }
+}

@@ -1,0 +1,125 @@
+//! Runs of a visit, each in a directory of its own.
+
+use anyhow::Context;
+use streamgauge_client::{RunDir, read_file};
+use streamgauge_schema::{
+    Digest, DiscardReason, Identifier, LengthBasis, QualificationBegun, QualificationDiscarded,
+    QualificationFinished, QualificationLengths, QualificationPhase, QualificationSide,
+    QualificationStep, Visit,
+};
+use streamgauge_workload::Lengths;
+
+use super::{Going, Work};
+use crate::console;
+use crate::exit::Unreachable;
+use crate::measure::{create_dir, measure_into};
+use crate::planning::{Cell, Planner, Server};
+use crate::qualify::resolve::PlannedCell;
+use crate::signals::stopped;
+
+impl Work<'_> {
+    /// Measures one cell into a run directory.
+    pub(super) async fn measure(
+        &mut self,
+        visit: Visit,
+        cell: &PlannedCell,
+        server: &Server,
+    ) -> anyhow::Result<Going> {
+        if *self.stop.borrow() {
+            return Ok(Going::Interrupted);
+        }
+        let of_arm = cell.of(visit.arm());
+        let mut args = of_arm.args(self.resolved.plan.is_swapped(visit)).clone();
+        args.output.name = Some(self.run_name(visit)?);
+        // A run that is taken anew sends no prompt that a cache may know from the first attempt.
+        args.prompts.nonce_seed =
+            Some(self.resolved.plan.nonce_seed.wrapping_add(self.course.begun()));
+        let planner = match self.course.lengths(&cell.name) {
+            Some(LengthBasis::Assumed {}) => {
+                Planner::with_lengths(&args, &of_arm.asked, server, Lengths::assumed())?
+            }
+            Some(LengthBasis::Calibrated { probes }) => {
+                let lengths =
+                    Lengths::calibrated(probes).context("lengths of prompts in the log")?;
+                Planner::with_lengths(&args, &of_arm.asked, server, lengths)?
+            }
+            Some(LengthBasis::Tokenizer { .. }) | None => tokio::select! {
+                () = stopped(self.stop.clone()) => return Ok(Going::Interrupted),
+                planner = Planner::new(&args, &of_arm.asked, server) => planner?,
+            },
+        };
+        if self.course.lengths(&cell.name).is_none() {
+            let basis = planner.lengths().basis().clone();
+            let lengths = QualificationLengths { cell: cell.name.clone(), basis };
+            self.note(QualificationStep::Lengths(lengths))?;
+        }
+        let planned = planner.cell(0, cell.load.clone())?;
+        console::remark(&format!("{}, cell {} …", self.place(visit), cell.name));
+        self.run(visit, &cell.name, &planned, server).await
+    }
+
+    async fn run(
+        &mut self,
+        visit: Visit,
+        cell: &Identifier,
+        planned: &Cell,
+        server: &Server,
+    ) -> anyhow::Result<Going> {
+        let dir = create_dir(&self.dir.runs(), &planned.plan).await?;
+        let directory = name_of(&dir)?;
+        let begun = QualificationBegun { visit, cell: cell.clone(), directory: directory.clone() };
+        self.note(QualificationStep::Begun(begun))?;
+        let measured = measure_into(dir, planned, &server.access, self.stop.clone()).await?;
+        let reason = if measured.interrupted {
+            Some(DiscardReason::Interrupted)
+        } else if measured.record.load.succeeded == 0 {
+            Some(DiscardReason::NothingSucceeded)
+        } else {
+            None
+        };
+        let Some(reason) = reason else {
+            let record_sha256 = Digest::of(&read_file(&measured.dir.record())?);
+            let cell = cell.clone();
+            let finished = QualificationFinished { visit, cell, directory, record_sha256 };
+            self.note(QualificationStep::Finished(finished))?;
+            return Ok(Going::On);
+        };
+        self.note(QualificationStep::Discarded(QualificationDiscarded { directory, reason }))?;
+        if reason == DiscardReason::Interrupted {
+            return Ok(Going::Interrupted);
+        }
+        let why = measured.failures.first().map_or_else(String::new, |failure| {
+            format!(": {} {}: {}", failure.count, failure.class, failure.example)
+        });
+        Err(Unreachable(format!("{visit}, cell {cell}: no request succeeded{why}")).into())
+    }
+
+    /// Runs are told apart by the side that they stand for.
+    fn run_name(&self, visit: Visit) -> anyhow::Result<Identifier> {
+        let side = match (visit.phase, visit.side) {
+            (QualificationPhase::Aa, QualificationSide::Baseline) => "aa-baseline",
+            (QualificationPhase::Aa, QualificationSide::Candidate) => "aa-again",
+            (QualificationPhase::Blocks, QualificationSide::Baseline) => "baseline",
+            (QualificationPhase::Blocks, QualificationSide::Candidate) => "candidate",
+        };
+        Identifier::new(format!("{}-{side}", self.resolved.plan.name)).context("the name of a run")
+    }
+
+    /// How far the work is, for people.
+    fn place(&self, visit: Visit) -> String {
+        let plan = &self.resolved.plan;
+        let (most, shown) = match visit.phase {
+            QualificationPhase::Aa => (plan.aa_blocks, visit.to_string()),
+            QualificationPhase::Blocks => (plan.most_blocks(), visit.to_string()),
+        };
+        match shown.split_once(',') {
+            Some((block, side)) => format!("{block} of {most},{side}"),
+            None => shown,
+        }
+    }
+}
+
+fn name_of(dir: &RunDir) -> anyhow::Result<Identifier> {
+    let name = dir.path().file_name().unwrap_or_default().to_string_lossy();
+    Identifier::new(name).context("the name of a run directory")
+}
