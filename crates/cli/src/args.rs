@@ -8,8 +8,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use self::run::RunArgs;
 use crate::commands::{
-    calibrate::CalibrateArgs, compare::CompareArgs, demo::DemoArgs, observe::ObserveArgs,
-    qualify::QualifyArgs, record::RecordArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
+    calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
+    observe::ObserveArgs, qualify::QualifyArgs, record::RecordArgs, schema::SchemaArgs,
+    sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -40,9 +41,11 @@ pub(crate) enum Command {
     Calibrate(CalibrateArgs),
     /// Hold a candidate's runs against a baseline's
     Compare(CompareArgs),
+    /// Write what was decided on a comparison, and list it in the ledger
+    Decide(DecideArgs),
     /// Take the blocks of a plan, both builds in turn, and judge them
     Qualify(QualifyArgs),
-    /// Recompute and check records, comparisons and run directories
+    /// Recompute and check records, comparisons, decisions, ledgers and run directories
     Verify(VerifyArgs),
     /// Build the record of a run directory from its plan and journal
     Record(RecordArgs),

@@ -2,6 +2,7 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod compare;
+pub(crate) mod decide;
 pub(crate) mod demo;
 pub(crate) mod observe;
 pub(crate) mod qualify;
@@ -21,6 +22,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Calibrate(args) => on_runtime(calibrate::calibrate(&args)),
         Command::Compare(args) => compare::compare(&args),
+        Command::Decide(args) => decide::decide(&args),
         Command::Demo(args) => on_runtime(demo::demo(&args)),
         Command::Observe(args) => on_runtime(observe::observe(&args)),
         Command::Qualify(args) => on_runtime(qualify::qualify(&args)),

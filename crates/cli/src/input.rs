@@ -15,6 +15,9 @@ const MOST_LINE_BYTES: usize = 64 << 20;
 const MOST_BYTES: u64 = 1 << 30;
 /// Longest file that a person writes: deployments, gates, plans of qualifications.
 const MOST_TEXT_BYTES: u64 = 16 << 20;
+/// Longest document or ledger; the largest of ours have a tenth of it. What is longer is something
+/// else, and reading it would take its size several times over.
+const MOST_DOCUMENT_BYTES: u64 = 64 << 20;
 /// How much of a dataset is read at a time.
 const PIECE_BYTES: u64 = 1 << 20;
 
@@ -39,6 +42,12 @@ pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
     let bytes = read_regular(path, MOST_TEXT_BYTES)
         .with_context(|| format!("cannot read {}", path.display()))?;
     String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", path.display()))
+}
+
+/// Reads a document or a ledger of at most 64 MiB.
+pub(crate) fn read_document(path: &Path) -> anyhow::Result<Vec<u8>> {
+    read_regular(path, MOST_DOCUMENT_BYTES)
+        .with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Reads a dataset of at most 4 GiB. Unless it is one JSON array, its lines have at most 64 MiB.

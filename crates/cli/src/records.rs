@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use streamgauge_client::{RunDir, read_file};
+use streamgauge_client::RunDir;
 use streamgauge_metrics::verify;
 use streamgauge_schema::{Document, RunRecord};
 
+use crate::input::read_document;
 use crate::rebuild::rebuild;
 
 /// The records behind several paths, in their order.
@@ -51,7 +52,7 @@ fn load_run(dir: &RunDir) -> anyhow::Result<RunRecord> {
 
 fn load_record(path: &Path) -> anyhow::Result<RunRecord> {
     let shown = || path.display().to_string();
-    let document = Document::read(&read_file(path)?).with_context(shown)?;
+    let document = Document::read(&read_document(path)?).with_context(shown)?;
     if let Some(broken) = verify(&document).broken().next() {
         bail!("{} does not verify: {}: {}", shown(), broken.rule, broken.statement);
     }
@@ -60,5 +61,6 @@ fn load_record(path: &Path) -> anyhow::Result<RunRecord> {
         Document::Comparison(_) | Document::ComparisonV2(_) => {
             bail!("{} is a comparison, not a run record", shown())
         }
+        Document::Decision(_) => bail!("{} is a decision, not a run record", shown()),
     }
 }

@@ -3,13 +3,12 @@
 
 mod step_summary;
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use streamgauge_client::write_new;
+use streamgauge_client::{open_regular, write_new};
 use streamgauge_metrics::{Compared, standings};
 use streamgauge_schema::{CanonicalError, GateStanding, Layout, file_bytes};
 
@@ -35,11 +34,12 @@ impl ReportArgs {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         let mut beginning = Vec::new();
-        match File::open(path) {
-            Ok(file) => file.take(5).read_to_end(&mut beginning),
-            Err(_) => return Ok(()),
+        if !path.exists() {
+            return Ok(());
         }
-        .with_context(|| format!("--junit {}", path.display()))?;
+        let file = open_regular(path);
+        file.and_then(|file| file.take(5).read_to_end(&mut beginning))
+            .with_context(|| format!("--junit {}", path.display()))?;
         // A report of last time is replaced; evidence is not.
         if !beginning.is_empty() && beginning != b"<?xml" {
             bail!("--junit {}: the file is there and is no report", path.display());

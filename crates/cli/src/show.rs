@@ -2,6 +2,7 @@
 
 mod calibration;
 mod comparison;
+mod decision;
 mod markdown;
 mod number;
 mod outlook;
@@ -10,7 +11,8 @@ mod search;
 mod table;
 
 pub(crate) use calibration::calibration;
-pub(crate) use comparison::{comparison, junit, short};
+pub(crate) use comparison::{comparison, junit, short, verdict};
+pub(crate) use decision::{decision, decision_in_markdown};
 pub(crate) use outlook::outlook;
 pub(crate) use run::run;
 pub(crate) use search::{load_figure, probe_fault, search, searched};

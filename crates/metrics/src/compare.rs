@@ -25,6 +25,7 @@ use crate::gate::{
 };
 
 use crate::record::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL};
+use crate::stood::Compared;
 
 pub use blocks::{BlockRules, Turnovers, compare_blocks};
 pub use error::CompareError;
@@ -110,6 +111,32 @@ pub fn compare_point(
 }
 
 type Pair<'a> = (&'a RunRecordV2, &'a RunRecordV2);
+
+/// Whether a run is one of those that a comparison compared: by its id where the comparison names
+/// runs, else by its cell and the figures of one side, to the last bit.
+#[must_use]
+pub fn was_compared(compared: Compared<'_>, record: &RunRecord) -> bool {
+    let (comparison, run) = match (compared, record) {
+        (Compared::V2(comparison), _) => {
+            let cells = comparison.cells.iter();
+            let mut runs =
+                cells.flat_map(|(_, cell)| cell.baseline_runs.iter().chain(&cell.candidate_runs));
+            return runs.any(|run| run.run_id == *record.run_id());
+        }
+        (Compared::V1(comparison), RunRecord::V2(run)) => (comparison, run),
+        (Compared::V1(_), RunRecord::V1(_)) => return false,
+    };
+    let Some((_, cell)) = comparison.cells.iter().find(|(name, _)| **name == run.load.cell) else {
+        return false;
+    };
+    let of_side = |figure: fn(&MetricComparison) -> Option<f64>| {
+        GATED.iter().all(|(id, name)| {
+            let metric = cell.metrics.iter().find(|(it, _)| it.as_str() == *name);
+            metric.is_some_and(|(_, metric)| figure(metric) == value(run, id))
+        })
+    };
+    of_side(|metric| metric.baseline) || of_side(|metric| metric.candidate)
+}
 
 /// The runs of one side, each with every gated metric and a cell of its own.
 fn runs_of(side: Side, records: &[RunRecord]) -> Result<Vec<&RunRecordV2>, CompareError> {

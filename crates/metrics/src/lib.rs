@@ -29,7 +29,7 @@
 //! | `verify` | the rules that a record's own members must keep |
 //! | `change`, `difference`, `student`, `power`, `exact_test` | what differs between runs, how surely, and what it takes to know |
 //! | `compare`, `gate`, `judge` | candidate against baseline: matching, deltas, limits, gates and verdicts |
-//! | `stood` | how the gates of any comparison stand |
+//! | `stood`, `decide` | how the gates of any comparison stand, and what somebody decides on them |
 
 mod answer;
 mod bootstrap;
@@ -39,6 +39,7 @@ mod change;
 mod client_error;
 mod client_limited;
 mod compare;
+mod decide;
 mod difference;
 mod error;
 mod exact_test;
@@ -78,8 +79,9 @@ pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use compare::{
     BlockRules, CompareError, Difference, MatchingCondition, Pairing, Side, Turnovers,
-    UnknownCondition, compare_blocks, compare_point,
+    UnknownCondition, compare_blocks, compare_point, was_compared,
 };
+pub use decide::{DecideError, DecisionInput, decide};
 pub use error::RecordError;
 pub use exact_test::{fisher_exact, mcnemar_exact};
 pub use gate::{
@@ -105,4 +107,7 @@ pub use request::{
 };
 pub use statistic::Statistic;
 pub use stood::{Compared, Standings, standings};
-pub use verify::{Finding, Note, Verification, unproven, verify};
+pub use verify::{
+    Finding, LedgerFault, LedgerVerification, Note, Verification, unproven, verify,
+    verify_decision, verify_ledger, verify_listed,
+};

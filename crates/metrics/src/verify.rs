@@ -7,10 +7,12 @@
 mod blocks;
 mod cases;
 mod comparison;
+mod decision;
 mod figures;
 mod identity;
 mod instrument;
 mod leaves;
+mod ledger;
 mod load;
 mod notes;
 mod parts;
@@ -24,6 +26,8 @@ use std::collections::BTreeMap;
 
 use streamgauge_schema::{Document, JsonPath, RunRecord};
 
+pub use decision::verify_decision;
+pub use ledger::{LedgerFault, LedgerVerification, verify_ledger, verify_listed};
 pub use unproven::unproven;
 
 /// One rule as it applies to one place of a document.
@@ -79,7 +83,9 @@ impl Verification {
 /// load's sum and that of its stages, and eligibility from them; goodput from the requests that
 /// ended; latencies from the schedule against those from the start; the metrics that the client may
 /// have bent. *Comparisons*: every delta, flag and gate; turnover runs and their failures; with
-/// intervals, everything that follows from the figures of each run.
+/// intervals, everything that follows from the figures of each run. *Decisions*: the id's digest, the
+/// outcome against the gates, and the override against both; [`verify_decision`] holds them against
+/// their comparison.
 ///
 /// ```
 /// use streamgauge_metrics::verify;
@@ -102,6 +108,7 @@ pub fn verify(document: &Document) -> Verification {
     match document {
         Document::Comparison(comparison) => comparison::check(comparison, &mut rules),
         Document::ComparisonV2(comparison) => blocks::check(comparison, &mut rules),
+        Document::Decision(decision) => decision::check(decision, &mut rules),
         Document::Run(record) => check_record(record, &mut rules),
     }
     Verification { findings: rules.0, notes: notes::unknown_words(document) }

@@ -16,8 +16,9 @@ use streamgauge_schema::{
     file_bytes, read_typed,
 };
 
-const DOCUMENTS: [&[u8]; 5] = [
+const DOCUMENTS: [&[u8]; 6] = [
     include_bytes!("../../schema/tests/records/comparison-v2.json"),
+    include_bytes!("../../schema/tests/records/decision-v1.json"),
     include_bytes!("../../schema/tests/records/runtime-profile-comparison-v1.json"),
     include_bytes!("../../schema/tests/records/serving-performance-v1.json"),
     include_bytes!("../../schema/tests/run/record.json"),

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::comparison::{Comparison, ComparisonSchema};
 use crate::comparison_v2::{ComparisonSchemaV2, ComparisonV2};
+use crate::decision::{Decision, DecisionSchema};
 use crate::error::{CanonicalError, ReadError};
 use crate::json::{Json, Layout, Position, file_bytes};
 use crate::path::JsonPath;
@@ -16,6 +17,8 @@ pub enum Document {
     Comparison(Box<Comparison>),
     /// A comparison of version 2.
     ComparisonV2(Box<ComparisonV2>),
+    /// A decision on a comparison.
+    Decision(Box<Decision>),
     /// A run record.
     Run(RunRecord),
 }
@@ -36,6 +39,9 @@ impl Document {
             }
             [Some(schema), None] if schema.as_str() == Some(ComparisonSchemaV2::V2.as_str()) => {
                 Ok(Self::ComparisonV2(Box::new(read_typed(bytes)?)))
+            }
+            [Some(schema), None] if schema.as_str() == Some(DecisionSchema::V1.as_str()) => {
+                Ok(Self::Decision(Box::new(read_typed(bytes)?)))
             }
             [None, Some(Json::Uint(1))] => {
                 Ok(Self::Run(RunRecord::V1(Box::new(read_typed::<RunRecordV1>(bytes)?))))
@@ -61,6 +67,7 @@ impl Document {
         match self {
             Self::Comparison(comparison) => file_bytes(comparison, Layout::AsGiven),
             Self::ComparisonV2(comparison) => file_bytes(comparison, Layout::AsGiven),
+            Self::Decision(decision) => file_bytes(decision, Layout::Sorted),
             Self::Run(RunRecord::V1(record)) => file_bytes(record, Layout::Sorted),
             Self::Run(RunRecord::V2(record)) => file_bytes(record, Layout::Sorted),
         }

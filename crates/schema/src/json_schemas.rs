@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::comparison::Comparison;
 use crate::comparison_v2::ComparisonV2;
+use crate::decision::{Decision, LedgerLine};
 use crate::gate::Gates;
 use crate::journal::JournalLine;
 use crate::plan::Plan;
@@ -14,10 +15,12 @@ use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
 use crate::search::SearchReport;
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 10] = [
     "comparison",
+    "decision",
     "gates",
     "journal",
+    "ledger",
     "plan",
     "qualification-log",
     "qualification-plan",
@@ -31,8 +34,8 @@ pub fn schema_names() -> &'static [&'static str] {
     &NAMES
 }
 
-/// The JSON Schema of a document by name: `comparison` (any version), `gates`, `journal` (one line
-/// of it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
+/// The JSON Schema of a document by name: `comparison` (any version), `decision`, `gates`, `journal`
+/// and `ledger` (one line of it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
 /// `run-record` (any version) or `search-report`. `None` for another name.
 ///
 /// A schema knows the members, types and words; what members must agree on is a matter of
@@ -49,8 +52,10 @@ pub fn schema_names() -> &'static [&'static str] {
 pub fn json_schema(name: &str) -> Option<Value> {
     Some(match name {
         "comparison" => comparison(),
+        "decision" => of::<Decision>(),
         "gates" => gates(),
         "journal" => of::<JournalLine>(),
+        "ledger" => of::<LedgerLine>(),
         "plan" => of::<Plan>(),
         "qualification-log" => of::<QualificationLine>(),
         "qualification-plan" => of::<QualificationPlan>(),

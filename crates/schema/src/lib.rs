@@ -1,7 +1,7 @@
 //! Typed records of serving measurements, and the bytes they are written in.
 //!
 //! This crate is what every other layer of Streamgauge speaks: plans, requests, observations,
-//! journals, run records and comparisons; the vocabularies they use; their canonical bytes and
+//! journals, run records, comparisons and decisions; the vocabularies they use; their canonical bytes and
 //! digests; and the rules that a document's own members must keep.
 //!
 //! It does no I/O, reads no clock, and computes nothing from samples: quantiles, gates and the
@@ -30,7 +30,7 @@
 //! | `search` | what a search for the highest load found |
 //! | `gate` | which figures a comparison holds to which limits |
 //! | `qualification` | what is measured in which order to decide, and the log of it |
-//! | `decision` | how gates stood when somebody decided |
+//! | `decision` | what was decided on a comparison, with the gates as they stood; the ledger |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
 //! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
 //! | `json_schemas` (feature `schemars`) | JSON Schemas of the documents |
@@ -74,7 +74,10 @@ pub use comparison_v2::{
     ComparisonSchemaV2, ComparisonV2, CountFinding, Equivalence, FindingName, FindingVerdict,
     GateInForce, Limitation, LimitationKind, Looks, MetricComparisonV2, Tally, ValueFinding,
 };
-pub use decision::{GateStanding, StoodGate};
+pub use decision::{
+    DecidedBuild, DecidedSchema, Decision, DecisionChoice, DecisionEvidence, DecisionSchema,
+    EvidenceKind, GateStanding, LedgerLine, LedgerSchema, StoodGate,
+};
 pub use digest::Digest;
 pub use document::{Document, read_typed};
 pub use error::{CanonicalError, ReadError, TextFault};

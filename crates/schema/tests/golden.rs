@@ -5,10 +5,11 @@ use streamgauge_schema::{Document, Identifier, RunRecord};
 const RECORD: &[u8] = include_bytes!("records/serving-performance-v1.json");
 const COMPARISON: &[u8] = include_bytes!("records/runtime-profile-comparison-v1.json");
 const COMPARISON_V2: &[u8] = include_bytes!("records/comparison-v2.json");
+const DECISION: &[u8] = include_bytes!("records/decision-v1.json");
 
 #[test]
 fn golden_documents_are_written_back_byte_for_byte() {
-    for original in [RECORD, COMPARISON, COMPARISON_V2] {
+    for original in [RECORD, COMPARISON, COMPARISON_V2, DECISION] {
         let document = Document::read(original).unwrap();
         assert!(document.file_bytes_like(original).unwrap() == original);
         let ended = [original.trim_ascii_end(), b"\n"].concat();

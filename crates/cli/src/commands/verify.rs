@@ -1,5 +1,8 @@
-//! `streamgauge verify`: recomputes and checks records, comparisons and run directories.
+//! `streamgauge verify`: recomputes and checks records, comparisons, decisions, ledgers and run
+//! directories.
 
+mod decision;
+mod ledger;
 mod qualification;
 
 use std::fmt::Write as _;
@@ -8,22 +11,33 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
-use streamgauge_client::{RunDir, read_file};
-use streamgauge_metrics::{unproven, verify as check};
-use streamgauge_schema::{Document, Position, ReadError};
+use streamgauge_client::RunDir;
+use streamgauge_metrics::{Finding, Verification, unproven, verify as check};
+use streamgauge_schema::{Digest, Document, JsonPath, Position, ReadError};
 
 use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
+use crate::input::read_document;
 use crate::qualify::QualificationDir;
 use crate::rebuild::{first_difference, rebuild};
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A decision is held against its comparison where that is named too, or lies beside it. A ledger
+is held against the decisions that lie beside it.
+
+Examples:
+  streamgauge verify runs/new-… comparison.json
+  streamgauge verify decisions.jsonl --head 5b8c…")]
 pub(crate) struct VerifyArgs {
-    /// Records, comparisons, run directories or qualifications
+    /// Records, comparisons, decisions, ledgers of decisions, run directories or qualifications
     #[arg(required = true)]
     paths: Vec<PathBuf>,
+    /// Digest of a line that the ledger must still hold, as `decide` printed it
+    #[arg(long, value_name = "DIGEST", value_parser = ledger::parse_digest)]
+    head: Option<Digest>,
     /// List the members that no rule covers
     #[arg(long)]
     explain: bool,
@@ -51,6 +65,9 @@ struct Report {
     /// What members that no rule covers are called for this kind of document.
     #[serde(skip)]
     unproven_means: &'static str,
+    /// It is a ledger, which a kept head can be looked for in.
+    #[serde(skip)]
+    is_ledger: bool,
 }
 
 /// A rule that does not hold.
@@ -74,7 +91,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Done;
     let mut reports = Vec::new();
     for path in &args.paths {
-        match check_all(path, args.explain) {
+        match check_all(path, args) {
             Ok(found) => {
                 let holds = found.iter().all(|report| report.holds);
                 exit = exit.max(if holds { Exit::Done } else { Exit::GateFailed });
@@ -87,6 +104,9 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
             }
         }
     }
+    if args.head.is_some() && !reports.iter().any(|report| report.is_ledger) {
+        bail!("--head: no ledger is among the paths");
+    }
     let text = match args.format {
         Format::Json => serde_json::to_string_pretty(&reports)?,
         Format::Markdown | Format::Table => {
@@ -98,23 +118,42 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
 }
 
 /// A qualification has many documents, any other path one.
-fn check_all(path: &Path, explain: bool) -> anyhow::Result<Vec<Report>> {
+fn check_all(path: &Path, args: &VerifyArgs) -> anyhow::Result<Vec<Report>> {
     let dir = QualificationDir::at(path);
     if dir.is_one() {
-        return qualification::check(&dir, explain);
+        return qualification::check(&dir, args.explain);
     }
-    Ok(vec![check_path(path, explain)?])
+    let report = match path.is_dir() {
+        true => check_path(path, args.explain)?,
+        false => check_file(path, args)?,
+    };
+    Ok(vec![report])
+}
+
+/// A document or a ledger; a decision is held against its comparison.
+fn check_file(path: &Path, args: &VerifyArgs) -> anyhow::Result<Report> {
+    let bytes = read_document(path)?;
+    let document = match Document::read(&bytes) {
+        Ok(document) => document,
+        Err(_) if ledger::is_one(path, &bytes) => return ledger::check(path, &bytes, args.head),
+        Err(error) => return unreadable(path, error),
+    };
+    let mut report = check_read(path, &document, &bytes, args.explain)?;
+    if let Document::Decision(found) = &document {
+        decision::hold(&mut report, path, (found, &bytes), &args.paths)?;
+    }
+    Ok(report)
 }
 
 fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
     if !path.is_dir() {
-        return check_document(path, &read_file(path)?, explain);
+        return check_document(path, &read_document(path)?, explain);
     }
     let dir = RunDir::at(path);
     if !dir.record().exists() {
         bail!("{}", without_record(&dir));
     }
-    let written = read_file(&dir.record())?;
+    let written = read_document(&dir.record())?;
     let mut report = check_document(&dir.record(), &written, explain)?;
     report.rules += 1;
     if let Some(difference) = rebuild(&dir)?.difference(&dir)? {
@@ -137,45 +176,59 @@ fn without_record(dir: &RunDir) -> String {
     }
 }
 
-fn check_document(path: &Path, bytes: &[u8], explain: bool) -> anyhow::Result<Report> {
+/// A document with a member that cannot be read does not hold; anything else is no document.
+fn unreadable(path: &Path, error: ReadError) -> anyhow::Result<Report> {
     let shown = path.display().to_string();
-    let document = match Document::read(bytes) {
-        Ok(document) => document,
-        Err(ReadError::Shape { path: member, position, message }) => {
-            let member = Member {
-                path: member.to_string(),
-                line: Some(position.line),
-                column: Some(position.column),
-            };
-            let broken =
-                Broken { rule: "shape".to_owned(), statement: message, members: vec![member] };
-            return Ok(Report { path: shown, broken: vec![broken], ..Report::default() });
-        }
-        Err(error) => return Err(anyhow::Error::new(error).context(shown)),
+    let ReadError::Shape { path: member, position, message } = error else {
+        return Err(anyhow::Error::new(error).context(shown));
     };
-    let text = String::from_utf8_lossy(bytes);
-    let verification = check(&document);
-    let mut broken: Vec<Broken> = verification
-        .broken()
-        .map(|finding| Broken {
+    let member = Member {
+        path: member.to_string(),
+        line: Some(position.line),
+        column: Some(position.column),
+    };
+    let broken = Broken { rule: "shape".to_owned(), statement: message, members: vec![member] };
+    Ok(Report { path: shown, broken: vec![broken], ..Report::default() })
+}
+
+/// The rules that do not hold, with the places of their members in the text.
+fn broken_rules(verification: &Verification, text: &str) -> Vec<Broken> {
+    let placed = |member: &JsonPath, few: bool| {
+        let position = few.then(|| Position::of(text, member)).flatten();
+        Member {
+            path: member.to_string(),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+        }
+    };
+    let rule = |finding: &Finding| {
+        let few = finding.members.len() <= MAX_PLACES;
+        Broken {
             rule: finding.rule.to_owned(),
             statement: finding.statement.clone(),
-            members: finding
-                .members
-                .iter()
-                .map(|member| {
-                    let placed = finding.members.len() <= MAX_PLACES;
-                    let position = placed.then(|| Position::of(&text, member)).flatten();
-                    Member {
-                        path: member.to_string(),
-                        line: position.map(|position| position.line),
-                        column: position.map(|position| position.column),
-                    }
-                })
-                .collect(),
-        })
-        .collect();
-    if let Some(statement) = not_canonical(&document, bytes)? {
+            members: finding.members.iter().map(|member| placed(member, few)).collect(),
+        }
+    };
+    verification.broken().map(rule).collect()
+}
+
+fn check_document(path: &Path, bytes: &[u8], explain: bool) -> anyhow::Result<Report> {
+    match Document::read(bytes) {
+        Ok(document) => check_read(path, &document, bytes, explain),
+        Err(error) => unreadable(path, error),
+    }
+}
+
+fn check_read(
+    path: &Path,
+    document: &Document,
+    bytes: &[u8],
+    explain: bool,
+) -> anyhow::Result<Report> {
+    let shown = path.display().to_string();
+    let verification = check(document);
+    let mut broken = broken_rules(&verification, &String::from_utf8_lossy(bytes));
+    if let Some(statement) = not_canonical(document, bytes)? {
         broken.push(Broken {
             rule: "bytes-are-canonical".to_owned(),
             statement,
@@ -192,13 +245,15 @@ fn check_document(path: &Path, bytes: &[u8], explain: bool) -> anyhow::Result<Re
             .iter()
             .map(|note| format!("{}: {:?} is a word of another version", note.member, note.word))
             .collect(),
-        unproven: explain.then(|| unproven(&document).iter().map(ToString::to_string).collect()),
+        unproven: explain.then(|| unproven(document).iter().map(ToString::to_string).collect()),
         unproven_means: match document {
             Document::Comparison(_) | Document::ComparisonV2(_) => {
                 "unproven: a change of these would go unnoticed"
             }
+            Document::Decision(_) => "covered by the digest in decision_id alone",
             Document::Run(_) => "covered by the digest in run_id alone",
         },
+        is_ledger: false,
     })
 }
 

@@ -34,6 +34,11 @@ pub(crate) fn comparison(compared: Compared<'_>, format: Format) -> String {
     }
 }
 
+/// The verdict on a comparison and what decided it, for a terminal.
+pub(crate) fn verdict(compared: Compared<'_>) -> String {
+    terminal::verdict(&View::of(compared))
+}
+
 /// What all formats show.
 struct View {
     /// How it was judged: `point` or `interval`.

@@ -6,10 +6,11 @@ use crate::process::run;
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 11] = [
+    const COMMANDS: [&str; 12] = [
         "",
         "calibrate",
         "compare",
+        "decide",
         "demo",
         "observe",
         "qualify",
@@ -95,8 +96,13 @@ fn bad_arguments_are_named_with_what_to_do() {
         simulated(&["--deployment", "nowhere.toml"]),
         vec!["compare", "nowhere-a", "nowhere-b"],
         vec!["compare", "one"],
+        vec!["decide", "nowhere.json", "--retain", "--by", "A. Person", "--reason", "slow"],
+        vec!["decide", "nowhere.json", "--by", "A. Person", "--reason", "slow"],
+        vec!["decide", "nowhere.json", "--retain", "--promote", "--by", "A", "--reason", "b"],
+        vec!["decide", "nowhere.json", "--promote", "--by", "A. Person"],
         vec!["verify", "nowhere.json"],
         vec!["verify"],
+        vec!["verify", "nowhere.json", "--head", "0123"],
         vec!["record", "nowhere"],
         vec!["sim", "--listen", "127.0.0.1:0", "--fault", "503"],
         vec!["sim", "--listen", "127.0.0.1:0", "--fault", "2=fire"],
@@ -133,7 +139,7 @@ fn a_dry_run_prints_one_document_of_what_would_be_measured() {
 
 #[test]
 fn schemas_are_printed() {
-    for name in ["run-record", "comparison", "plan", "journal"] {
+    for name in ["run-record", "comparison", "plan", "journal", "decision", "ledger"] {
         let finished = run(["schema", name]);
         let schema: Value = serde_json::from_str(&finished.stdout).unwrap();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");

@@ -5,6 +5,7 @@
 mod apis;
 mod arguments;
 mod compared;
+mod decided;
 mod descriptors;
 mod files;
 mod formats;

@@ -1,6 +1,8 @@
 //! Every rule, broken on purpose: a document that holds, one edit, and the rule that must notice.
 
 mod blocks;
+mod decisions;
+mod ledgers;
 mod records;
 mod schedules;
 

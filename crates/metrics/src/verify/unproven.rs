@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use streamgauge_schema::{CanonicalError, Document, Json, JsonPath, Layout, file_bytes};
 
-use super::identity::DIGEST_RULE;
 use super::leaves::{leaves, value_at};
-use super::{Finding, verify};
+use super::{Finding, decision, identity, verify};
+
+/// The rules that cover a whole document.
+const DIGEST_RULES: [&str; 2] = [decision::DIGEST_RULE, identity::DIGEST_RULE];
 
 /// The members that could be something else without any rule noticing, in document order.
 ///
-/// Of a *run record* these are the members that no rule but the run id's digest covers: a change
-/// is noticed, but nothing else in the record bears the value out.
+/// Of a *run record* and a *decision* these are the members that no rule but the digest in the id
+/// covers: a change is noticed, but nothing else in the record bears the value out.
 ///
 /// A *comparison* carries no digest, so the members are found by trial, which is never out of date:
 /// each is changed by the smallest step that keeps its form (a whole number plus one; a float to
@@ -25,13 +27,15 @@ pub fn unproven(document: &Document) -> Vec<JsonPath> {
     match document {
         Document::Comparison(comparison) => unnoticed(document, Json::from_value(comparison)),
         Document::ComparisonV2(comparison) => unnoticed(document, Json::from_value(comparison)),
-        Document::Run(_) => covered_by_digest_alone(document),
+        Document::Decision(_) | Document::Run(_) => covered_by_digest_alone(document),
     }
 }
 
 fn covered_by_digest_alone(record: &Document) -> Vec<JsonPath> {
-    let (digest, others): (Vec<Finding>, Vec<Finding>) =
-        verify(record).findings.into_iter().partition(|finding| finding.rule == DIGEST_RULE);
+    let (digest, others): (Vec<Finding>, Vec<Finding>) = verify(record)
+        .findings
+        .into_iter()
+        .partition(|finding| DIGEST_RULES.contains(&finding.rule));
     let covered = members_of(others.iter());
     let all = digest.into_iter().flat_map(|finding| finding.members);
     all.filter(|member| !covered.contains(member)).collect()

@@ -28,7 +28,7 @@ pub(super) fn terminal(view: &View) -> String {
     parts.join("\n\n")
 }
 
-fn verdict(view: &View) -> String {
+pub(super) fn verdict(view: &View) -> String {
     let head = format!("Verdict by the {} rule: {}", view.rule, word(view.standings.outcome));
     let reasons = view.not_passed().into_iter();
     let reasons: Vec<String> =

@@ -1,0 +1,48 @@
+//! A decision for people: what was decided, against what, by whom and why.
+
+use streamgauge_schema::{Decision, DecisionChoice, GateStanding};
+
+use super::markdown::prose;
+
+/// A decision for a terminal.
+pub(crate) fn decision(decision: &Decision) -> String {
+    let mut lines = vec![
+        format!("Decided: {}", heading(decision)),
+        format!("by         {}, {}", decision.by, decision.decided_at),
+        format!("reason     {}", decision.reason),
+    ];
+    lines.extend(decision.override_reason.iter().map(|why| format!("override   {why}")));
+    lines.join("\n")
+}
+
+/// A decision as Markdown.
+pub(crate) fn decision_in_markdown(decision: &Decision) -> String {
+    let mut lines = vec![
+        format!("### Decided: {}\n", heading(decision)),
+        format!("**By**: {}, {}  ", prose(decision.by.as_str()), decision.decided_at),
+        format!("**Reason**: {}  ", prose(decision.reason.as_str())),
+    ];
+    let overriding = decision.override_reason.as_ref();
+    lines.extend(overriding.map(|why| format!("**Override**: {}  ", prose(why.as_str()))));
+    lines.push(format!("`{}`", decision.decision_id));
+    lines.join("\n")
+}
+
+fn heading(decision: &Decision) -> String {
+    let verdict = decision.outcome.as_str().replace('_', " ");
+    match (decision.decision, &decision.override_reason) {
+        (DecisionChoice::Retain, _) => format!("the baseline is RETAINED (verdict: {verdict})"),
+        (DecisionChoice::Promote, None) => {
+            format!("the candidate is PROMOTED (verdict: {verdict})")
+        }
+        (DecisionChoice::Promote, Some(_)) => {
+            let gates = decision.gates.iter().map(|gate| gate.verdict);
+            let verdicts = gates.chain(decision.strict_turnover);
+            let against = verdicts.filter(|it| *it != GateStanding::Pass).count();
+            format!(
+                "the candidate is PROMOTED, OVERRIDING {against} gates that did not pass \
+                 (verdict: {verdict})"
+            )
+        }
+    }
+}
