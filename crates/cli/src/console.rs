@@ -2,16 +2,17 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use anyhow::Error;
+use anyhow::{Context, Error};
 
 /// Writes a result, with a line feed at its end.
-pub(crate) fn result(text: &str) -> io::Result<()> {
+pub(crate) fn result(text: &str) -> anyhow::Result<()> {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(end.as_bytes()))
+        .and_then(|()| out.flush());
+    written.context("cannot write to standard output")
 }
 
 /// Writes a remark. A stderr that is closed loses it; the command goes on.
@@ -38,6 +39,15 @@ pub(crate) fn printable(text: &str) -> String {
         .join("\n")
 }
 
+/// Names one after the other, and how many more there are than a reader would read.
+pub(crate) fn listed(mut names: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = names.by_ref().take(SHOWN).collect();
+    let more = names.len();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &rest
+}
+
 /// Writes the error that ended the command, with its causes.
 pub(crate) fn complain(error: &Error) {
     remark(&format!("error: {error:#}"));
@@ -51,4 +61,24 @@ pub(crate) fn draws_progress() -> bool {
 /// Whether the reader of our results went away, as `head` does: that is no fault.
 pub(crate) fn is_closed_pipe(error: &Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let of = |count: usize| listed((0..count).map(|number| number.to_string()));
+        assert_eq!(of(1), "0");
+        assert_eq!(of(8), "0, 1, 2, 3, 4, 5, 6, 7");
+        assert_eq!(of(900), "0, 1, 2, 3, 4, 5, 6, 7 and 892 more");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_known_behind_what_was_being_done() {
+        let broken = |kind| Error::from(io::Error::from(kind)).context("cannot write");
+        assert!(is_closed_pipe(&broken(io::ErrorKind::BrokenPipe)));
+        assert!(!is_closed_pipe(&broken(io::ErrorKind::StorageFull)));
+    }
 }

@@ -75,10 +75,10 @@ impl<'a> Notices<'a> {
     fn other_models(&self, observation: &Observation) -> Option<String> {
         let models = &observation.returned_models;
         let is_other = |model: &String| *model != self.plan.target.expect_model;
-        models.iter().any(is_other).then(|| {
-            let names: Vec<String> = models.iter().map(|model| bounded(model)).collect();
-            names.join(", ")
-        })
+        models
+            .iter()
+            .any(is_other)
+            .then(|| console::listed(models.iter().map(|model| bounded(model))))
     }
 
     fn say_once(&mut self, what: &'static str, text: impl FnOnce() -> String) {

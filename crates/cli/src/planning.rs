@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Access, Query, RunSetup, room_for};
+use streamgauge_client::{Access, Query, RunSetup, is_path, room_for};
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText, Request,
@@ -120,8 +120,12 @@ fn endpoint_path(args: &ServerArgs) -> anyhow::Result<String> {
     if !path.starts_with('/') {
         bail!("--endpoint-path {path:?} does not begin with a slash");
     }
-    if path.contains('#') {
-        bail!("--endpoint-path: a fragment (what follows a '#') is sent to no server");
+    // What it holds is not shown: behind a '#' it may be a key.
+    if !is_path(path) {
+        bail!(
+            "--endpoint-path is not a path of an URL: write other than letters, digits and \
+             punctuation as %20, and leave out what would follow a '#'"
+        );
     }
     let query = query.map(Query::new).transpose().context("--endpoint-path")?;
     Ok(query.map_or_else(|| path.to_owned(), |query| format!("{path}?{}", query.redacted())))

@@ -17,7 +17,9 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         return File::open(path);
     }
     let kind = match () {
-        () if kind.is_dir() => "a folder",
+        () if kind.is_dir() => {
+            return Err(io::Error::other("it is a folder, and a file is wanted"));
+        }
         () if kind.is_fifo() => "a pipe",
         () if kind.is_socket() => "a socket",
         () => "a device",

@@ -78,7 +78,7 @@ pub use error::{
 };
 pub use files::{open_regular, read_regular};
 pub use journal::{Journal, JournalReader, JournalWriter};
-pub use query::Query;
+pub use query::{Query, is_path};
 pub use ready::wait_ready;
 pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file, write_new};

@@ -66,6 +66,20 @@ impl fmt::Debug for Query {
     }
 }
 
+/// Whether a request can ask for this path, which has no query.
+///
+/// ```
+/// use streamgauge_client::is_path;
+/// let asked = ["/v1/x", "/a%20b", "", "v1", "/a b", "/a?b", "/a#b"].map(is_path);
+/// assert_eq!(asked, [true, true, false, false, false, false, false]);
+/// ```
+#[must_use]
+pub fn is_path(path: &str) -> bool {
+    path.starts_with('/')
+        && path.parse().is_ok_and(|whole: PathAndQuery| whole.as_str() == path)
+        && !path.contains('?')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

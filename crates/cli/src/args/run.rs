@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ValueEnum};
 use streamgauge_schema::{Dialect, Goal, Identifier, KernelStamps, Load, TimeBasis};
 use streamgauge_workload::{Clients, Rates};
@@ -62,13 +63,16 @@ pub(crate) struct ServerArgs {
     pub(crate) endpoint_path: Option<String>,
     /// Model to ask for [default: the only one that the server lists]
     #[arg(long, value_name = "NAME")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
     /// Model that must answer [default: the one asked for]
     #[arg(long, value_name = "NAME")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) expect_model: Option<String>,
     /// Environment variable that holds the API key [default: OPENAI_API_KEY; ANTHROPIC_API_KEY for
     /// anthropic-messages]
     #[arg(long, value_name = "VARIABLE")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) api_key_env: Option<String>,
     /// Header to send, "Name: value"; may be given again
     #[arg(long, value_name = "HEADER")]

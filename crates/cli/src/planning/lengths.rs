@@ -29,16 +29,16 @@ pub(super) async fn find(planner: &Planner<'_>) -> anyhow::Result<Lengths> {
     if !planner.asked.prompts.needs_lengths() {
         return Ok(Lengths::assumed());
     }
-    let sample = sample(planner)?;
     #[cfg(feature = "tokenizer")]
     if let Some(file) = &args.prompts.tokenizer {
+        let sample = sample(planner)?;
         let json = crate::input::read_bytes(file)?;
         return Lengths::from_tokenizer(&json, &sample).with_context(|| file.display().to_string());
     }
     if args.prompts.no_length_probes || args.output.dry_run {
         return Ok(Lengths::assumed());
     }
-    let [shorter, longer] = sample.in_two_lengths();
+    let [shorter, longer] = sample(planner)?.in_two_lengths();
     let counts = tokio::try_join!(counted(planner, shorter), counted(planner, longer))?;
     let counts = [counts.0, counts.1];
     remark_on_answers(&args.goals.goodput, &counts);
@@ -134,7 +134,8 @@ fn sample(planner: &Planner<'_>) -> anyhow::Result<SyntheticPrompts> {
     match planner.prompts(&args, &assumed, nonce) {
         Ok(Prompts::Synthetic(prompts)) => Ok(prompts),
         // A prefix that leaves too little of the prompt by this guess may not by the server's count.
-        _ => Ok(SyntheticPrompts::new(assumed.words(args.input_tokens), args.prompt_seed)?),
+        _ => SyntheticPrompts::new(assumed.words(args.input_tokens), args.prompt_seed)
+            .with_context(|| format!("--input-tokens {}", args.input_tokens)),
     }
 }
 

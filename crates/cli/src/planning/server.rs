@@ -164,6 +164,5 @@ fn choose(asked: Option<&str>, listed: Option<&[Model]>) -> anyhow::Result<(Stri
 }
 
 fn names(models: &[Model]) -> String {
-    let names: Vec<String> = models.iter().map(|model| bounded(&model.id)).collect();
-    names.join(", ")
+    console::listed(models.iter().map(|model| bounded(&model.id)))
 }

@@ -26,7 +26,6 @@ pub(crate) fn search(report: &SearchReport, format: Format) -> String {
     let load = searched(report.load);
     let rows = table(format, [load, "good", "goals"], rows);
     let mut answer = match (report.highest_held, report.lowest_failed) {
-        _ if !report.complete => "The search did not come to its end.".to_owned(),
         (Some(held), Some(failed)) => format!(
             "The goals held up to {} {load}, and failed at {}.",
             load_figure(held),
@@ -35,8 +34,12 @@ pub(crate) fn search(report: &SearchReport, format: Format) -> String {
         (Some(held), None) => {
             format!("The goals held up to {} {load}, the most that was tried.", load_figure(held))
         }
-        (None, _) => "The goals held at no load that was tried.".to_owned(),
+        (None, Some(_)) => "The goals held at no load that was tried.".to_owned(),
+        (None, None) => "No load was tried to its end.".to_owned(),
     };
+    if !report.complete {
+        answer = format!("The search did not come to its end. {answer}");
+    }
     if !report.held_above_a_failure.is_empty() {
         let loads: Vec<String> =
             report.held_above_a_failure.iter().map(|load| load_figure(*load)).collect();

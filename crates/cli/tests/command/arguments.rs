@@ -78,6 +78,9 @@ fn bad_arguments_are_named_with_what_to_do() {
         simulated(&["--max-error-rate", "2"]),
         simulated(&["--requests", "18446744073709551615"]),
         simulated(&["--endpoint-path", "http://elsewhere/"]),
+        simulated(&["--endpoint-path", "/a path"]),
+        simulated(&["--expect-model", ""]),
+        simulated(&["--input-tokens", "99999999999"]),
         vec![
             "run",
             "--base-url",

@@ -74,6 +74,8 @@ fn a_search_ends_where_files_run_out_and_says_what_it_knows() {
     let finished = limited(&url, folder.path(), &search);
     assert_eq!(finished.code, Some(3), "{}", finished.stderr);
     assert!(finished.stderr.contains("the search ends here: "), "{}", finished.stderr);
+    let said = "The search did not come to its end. The goals held up to ";
+    assert!(finished.stdout.contains(said), "{}", finished.stdout);
     let paths = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     let report = fs::read(paths.into_iter().find(|path| path.is_file()).unwrap()).unwrap();
     let report: SearchReport = read_typed(&report).unwrap();

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use crate::process::{measure, only_run, quick, run, server};
+use crate::process::{measure, only_run, quick, run, server, streamgauge};
 
 #[test]
 fn what_has_no_end_is_refused_wherever_a_file_is_named() {
@@ -43,6 +43,15 @@ fn what_has_no_end_is_refused_wherever_a_file_is_named() {
     let finished = run(["record", &run_dir]);
     assert_eq!(finished.code, Some(2), "{}", finished.stderr);
     assert!(finished.stderr.contains("it is a pipe"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_result_that_cannot_be_written_says_where_it_was_to_go() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = streamgauge().args(["schema", "plan"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.starts_with("error: cannot write to standard output: "), "{said}");
 }
 
 #[test]

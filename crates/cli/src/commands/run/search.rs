@@ -223,7 +223,10 @@ fn probe_load(
         SearchFor::Concurrency => LoadSpec::Clients(Clients::constant(whole(load)?)),
         SearchFor::Rate => open_loop(&args.load, Rates::constant(load)),
     };
-    Ok(spec.resolve(LoadEnd { requests, duration_ms }, args.load.warmup)?)
+    let end = LoadEnd { requests, duration_ms };
+    let load = show::load_figure(load);
+    spec.resolve(end, args.load.warmup)
+        .with_context(|| format!("--search, the probe at {load} {}", show::searched(varied(what))))
 }
 
 fn whole(clients: f64) -> anyhow::Result<u64> {
