@@ -89,7 +89,7 @@ pub(crate) enum Ended {
 pub(crate) async fn receive(
     exchange: &mut Exchange,
     reader: &mut Reader,
-    zero: Option<Instant>,
+    mut zero: Option<Instant>,
     mut interrupts: Interrupts<'_>,
 ) -> Received {
     let handed_over = Instant::now();
@@ -117,8 +117,8 @@ pub(crate) async fn receive(
                 reader.head(head_of(&parts));
             }
             Ok(Step::Bytes(bytes)) => {
-                let zero = zero.or(tap.first_write()).unwrap_or(handed_over);
-                let progress = reader.read(&bytes, at.saturating_duration_since(zero));
+                let zero = zero.get_or_insert_with(|| tap.first_write().unwrap_or(handed_over));
+                let progress = reader.read(&bytes, at.saturating_duration_since(*zero));
                 if progress == Progress::Over {
                     break Ended::Over;
                 }

@@ -28,7 +28,7 @@ pub(crate) fn measure(scratch: &Path, report: &mut Report) -> anyhow::Result<()>
         let server = Server::start(&paced(50, interval_ms))?;
         let runs = alone(&server, closed_loop(requests, streams, OUTPUT_EVENTS), ROUNDS, scratch)?;
         server.end()?;
-        let work = format!("{streams} streams, 50 ms, {interval_ms} ms, {OUTPUT_EVENTS} events");
+        let work = format!("bias at {streams}: 50 ms, {interval_ms} ms, {OUTPUT_EVENTS} events");
         let goals = [Goal::TtftP50(2.0), Goal::TtftP99 { limit_ms: 10.0, times_bare: None }];
         report.add(&work, &runs, &goals);
         medians_ms.extend(error_figure(&runs.ours, |errors| errors.ttft.p50));

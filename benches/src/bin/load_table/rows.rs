@@ -243,7 +243,7 @@ fn matching_pause(
     mut events_per_read: impl FnMut(u64) -> anyhow::Result<f64>,
 ) -> anyhow::Result<Option<u64>> {
     let (mut low_us, mut high_us) = (0, None);
-    if events_per_read(0)? * SAME_READS >= wanted {
+    if events_per_read(0)? * SAME_READS.sqrt() >= wanted {
         return Ok(None);
     }
     let mut pause_us = 50;

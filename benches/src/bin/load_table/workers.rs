@@ -16,7 +16,7 @@ pub(crate) fn measure(work: &str, scratch: &Path, report: &mut Report) -> anyhow
         let mut load = closed_loop(6400, 64, 512);
         load.workers = workers;
         let runs = alone(&server, load, ROUNDS, scratch)?;
-        report.add_client(work, &format!("ours, {workers} workers"), &runs.ours);
+        report.add_client(work, &format!("ours, workers: {workers}"), &runs.ours);
     }
     server.end()
 }
