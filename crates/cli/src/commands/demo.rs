@@ -1,25 +1,20 @@
-//! `streamgauge demo`: measures two simulated builds and compares them.
+//! `streamgauge demo`: qualifies two simulated builds.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use clap::Args;
-use streamgauge_metrics::{Compared, compare_point};
-use streamgauge_schema::{RunRecord, RunRecordV2};
-use streamgauge_sim::{SimConfig, spawn_thread};
-use tokio::sync::watch;
+use streamgauge_metrics::Compared;
+use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 
-use crate::args::run::RunArgs;
-use crate::args::{Cli, Command, Format};
+use crate::args::Format;
+use crate::commands::qualify::{Carried, carry_out};
 use crate::console;
 use crate::exit::Exit;
-use crate::measure::{Measured, measure};
-use crate::planning::{Asked, Planner, meet};
-use crate::report::{exit_of, write_comparison};
+use crate::qualify::{COMPARISON, QualificationDir, Resolved, ScheduleArgs};
+use crate::report::exit_of;
 use crate::show;
-use crate::signals::{SAVING, stop_on_signal};
 
 const BASELINE_INTERVAL: Duration = Duration::from_millis(10);
 /// Long enough that the client's own lag on a busy machine is no large part of it.
@@ -30,81 +25,59 @@ const CANDIDATE_INTERVAL: Duration = Duration::from_micros(11_200);
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Folder in which run directories are made
-    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    /// Folder in which the directory of the qualification is made
+    #[arg(long, value_name = "FOLDER", default_value = "qualifications")]
     out: PathBuf,
 }
 
 /// Runs the demonstration to its end, whatever its verdict.
 pub(crate) async fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
-    console::result(
-        "Two simulated builds of one server are measured; the candidate is 12 % slower from token \
-         to token.\nThe evidence is SIMULATED: it shows how Streamgauge works, and nothing about \
-         any model.\n",
-    )?;
-    let stop = stop_on_signal(SAVING)?;
-    let baseline = measure_build("baseline", BASELINE_INTERVAL, args, &stop).await?;
-    let candidate = measure_build("candidate", CANDIDATE_INTERVAL, args, &stop).await?;
-    if *stop.borrow() {
-        return Ok(Exit::Interrupted);
-    }
-    let [baseline, candidate] = [baseline.record, candidate.record].map(as_run);
-    let comparison = compare_point(&[baseline], std::slice::from_ref(&candidate), &[])?;
-    let compared = Compared::V1(&comparison);
-    console::result(&show::comparison(compared, Format::Table))?;
-    let exit = exit_of(compared);
+    let (baseline, candidate) = (build(BASELINE_INTERVAL)?, build(CANDIDATE_INTERVAL)?);
+    let plan = plan(&baseline, &candidate);
     console::result(&format!(
-        "\n`streamgauge compare` of these two runs would exit with {}. This demonstration has run \
-         to its end and exits with 0.",
-        exit as i32
+        "Two simulated builds of one server are qualified; the candidate is 12 % slower from token \
+         to token.\nThe evidence is SIMULATED: it shows how Streamgauge works, and nothing about \
+         any model.\n\nThe plan, as `streamgauge qualify` takes it:\n\n{plan}\n"
     ))?;
-    // The candidate's run directory has a name of its own, and so has the file beside it.
-    let path = args.out.join(format!("comparison-{}.json", candidate.run_id()));
-    write_comparison(compared, &path)?;
-    console::result(&path.display().to_string())?;
+    let resolved = Resolved::parse(Path::new("demo.toml"), plan, &ScheduleArgs::default())?;
+    let dir = QualificationDir::create(&args.out, &resolved.plan)?;
+    let comparison = match carry_out(&resolved, &dir).await? {
+        Carried::Judged(comparison) => comparison,
+        Carried::Open(exit) => return Ok(exit),
+    };
+    let compared = Compared::V2(&comparison);
+    console::result(&show::comparison(compared, Format::Table))?;
+    console::result(&format!(
+        "\n`streamgauge qualify` would exit with {}. This demonstration has run to its end and exits \
+         with 0.",
+        exit_of(compared) as i32
+    ))?;
+    console::result(&dir.file(COMPARISON).display().to_string())?;
     Ok(Exit::Done)
 }
 
-fn as_run(record: RunRecordV2) -> RunRecord {
-    RunRecord::V2(Box::new(record))
-}
-
-async fn measure_build(
-    name: &str,
-    interval: Duration,
-    args: &DemoArgs,
-    stop: &watch::Receiver<bool>,
-) -> anyhow::Result<Measured> {
+fn build(interval: Duration) -> anyhow::Result<ThreadedSim> {
     let config = SimConfig { ttft: TTFT, interval, ..SimConfig::default() };
-    let server = spawn_thread(config, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-    let base_url = format!("http://{}", server.addr());
-    let run = run_args(name)?;
-    let asked = Asked::read(&run)?;
-    let met = meet(&run.server, &run.limits, &base_url).await?;
-    let cells = Planner::new(&run, &asked, &met).await?.cells()?;
-    let [cell] = &cells[..] else { bail!("the demonstration has one cell") };
-    console::remark(&format!("measuring the {name} …"));
-    let measured = measure(cell, &met.access, &args.out, stop.clone()).await?;
-    console::result(&show::run(&measured, Format::Table))?;
-    console::result("")?;
-    Ok(measured)
+    Ok(spawn_thread(config, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?)
 }
 
-/// The arguments that a user would give to `run`, with its defaults.
-fn run_args(name: &str) -> anyhow::Result<RunArgs> {
-    let line = [
-        "streamgauge",
-        "run",
-        "--simulate",
-        "--name",
-        name,
-        "--concurrency",
-        "16",
-        "--output-tokens",
-        "64",
-    ];
-    match Cli::read(line).context("the demonstration's own arguments")?.command {
-        Command::Run(args) => Ok(*args),
-        _ => bail!("the demonstration's own arguments are those of `run`"),
-    }
+/// Three blocks: the fewest that have an interval.
+fn plan(baseline: &ThreadedSim, candidate: &ThreadedSim) -> String {
+    format!(
+        "\
+version = 1
+name = \"demo\"
+blocks = 3
+[run]
+requests = 32
+concurrency = 16
+output-tokens = 48
+[baseline]
+base-url = \"http://{}\"
+[candidate]
+base-url = \"http://{}\"
+",
+        baseline.addr(),
+        candidate.addr()
+    )
 }

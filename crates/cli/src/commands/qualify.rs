@@ -68,7 +68,7 @@ pub(crate) async fn qualify(args: &QualifyArgs) -> anyhow::Result<Exit> {
     }
     check_somebody(&resolved)?;
     let dir = QualificationDir::create(&args.out, &resolved.plan)?;
-    carry_out(args, &resolved, &dir).await
+    to_its_end(args, &resolved, &dir).await
 }
 
 fn plan_only(args: &QualifyArgs, resolved: &Resolved) -> anyhow::Result<Exit> {
@@ -101,7 +101,7 @@ async fn resume(args: &QualifyArgs, dir: &QualificationDir) -> anyhow::Result<Ex
         bail!("{}: it is not the plan of {shown}: {difference}", source.display());
     }
     check_somebody(&resolved)?;
-    carry_out(args, &resolved, dir).await
+    to_its_end(args, &resolved, dir).await
 }
 
 /// The options that a plan was made with.
@@ -146,30 +146,56 @@ fn check_somebody(resolved: &Resolved) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn carry_out(
-    args: &QualifyArgs,
+/// What the work on a qualification came to.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// The candidate is judged.
+    Judged(Box<ComparisonV2>),
+    /// Nothing is decided.
+    Open(Exit),
+}
+
+/// Carries a qualification out until it is judged, or until it cannot go on.
+pub(crate) async fn carry_out(
     resolved: &Resolved,
     dir: &QualificationDir,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<Carried> {
     let stop = stop_on_signal(SAVING)?;
     let mut work = Work::take_up(resolved, dir, stop)?;
-    let (reason, exit) = match all_blocks(&mut work).await {
-        Ok(Outcome::Judged(last)) => {
-            work.end(QualificationEnd::Complete)?;
-            return tell(args, dir, &last);
+    let (reason, outcome) = match all_blocks(&mut work).await {
+        Ok(Outcome::Judged(last)) => (QualificationEnd::Complete, Ok(Carried::Judged(last))),
+        Ok(Outcome::Interrupted) => {
+            (QualificationEnd::Interrupted, Ok(Carried::Open(Exit::Interrupted)))
         }
-        Ok(Outcome::Interrupted) => (QualificationEnd::Interrupted, Ok(Exit::Interrupted)),
         Ok(Outcome::TimeOver) => {
             console::remark("the time was over before the first look: nothing is decided");
-            (QualificationEnd::TimeOver, Ok(Exit::Inconclusive))
+            (QualificationEnd::TimeOver, Ok(Carried::Open(Exit::Inconclusive)))
         }
         Err(error) => (QualificationEnd::Stopped, Err(error)),
     };
     let ended = work.end(reason);
-    console::remark(&go_on(dir.path()));
     // What stopped the work says more than that this could not be written down either.
-    let exit = exit?;
-    ended.map(|()| exit)
+    let carried = outcome?;
+    ended.map(|()| carried)
+}
+
+/// Carries it out, and says what it came to or how to go on.
+async fn to_its_end(
+    args: &QualifyArgs,
+    resolved: &Resolved,
+    dir: &QualificationDir,
+) -> anyhow::Result<Exit> {
+    match carry_out(resolved, dir).await {
+        Ok(Carried::Judged(last)) => tell(args, dir, &last),
+        Ok(Carried::Open(exit)) => {
+            console::remark(&go_on(dir.path()));
+            Ok(exit)
+        }
+        Err(error) => {
+            console::remark(&go_on(dir.path()));
+            Err(error)
+        }
+    }
 }
 
 fn go_on(dir: &Path) -> String {

@@ -12,8 +12,6 @@ use serde::Deserialize;
 use streamgauge_schema::{Gate, Identifier};
 use toml::{Spanned, Value};
 
-use crate::input::read_text;
-
 /// Version of the file's layout.
 const VERSION: u64 = 1;
 
@@ -59,9 +57,9 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads the file.
-    pub(super) fn read(path: &Path) -> anyhow::Result<(Self, PlanFile)> {
-        let source = Self { path: path.to_owned(), text: read_text(path)? };
+    /// Reads a file's text; the path is for errors, and for what its paths lead from.
+    pub(super) fn parse(path: &Path, text: String) -> anyhow::Result<(Self, PlanFile)> {
+        let source = Self { path: path.to_owned(), text };
         let file: PlanFile = toml::from_str(&source.text)
             .with_context(|| format!("{} is no plan of a qualification", path.display()))?;
         let version = *file.version.get_ref();

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use clap::Command;
 use streamgauge_client::Endpoint;
-use streamgauge_metrics::MatchingCondition;
+use streamgauge_metrics::{MatchingCondition, catalogue};
 use streamgauge_schema::{
     Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPlan,
     QualificationSide,
@@ -55,10 +55,16 @@ pub(crate) struct ArmCell {
 impl Resolved {
     /// Reads a plan and everything that it names; nothing is contacted.
     pub(crate) fn read(path: &Path, args: &ScheduleArgs) -> anyhow::Result<Self> {
-        let (source, mut file) = Source::read(path)?;
+        Self::parse(path, read_text(path)?, args)
+    }
+
+    /// The same from a text; the path is for errors, and for what its paths lead from.
+    pub(crate) fn parse(path: &Path, text: String, args: &ScheduleArgs) -> anyhow::Result<Self> {
+        let (source, mut file) = Source::parse(path, text)?;
         let schedule = Schedule::of(&source, &file, args)?;
         let name = file.name(&source)?;
         let gates = gates(&source, &file)?;
+        check_metrics(&source, &file, &gates)?;
         let allow_differing = allowed(&source, &file)?;
         let baseline = ArmKeys::take(&source, &mut file.baseline)?;
         let candidate = ArmKeys::take(&source, &mut file.candidate)?;
@@ -149,6 +155,18 @@ fn check_hardware(source: &Source, cells: &[PlannedCell]) -> anyhow::Result<()> 
         )),
         false => Ok(()),
     }
+}
+
+/// What no record of this version has would be noticed after the first block.
+fn check_metrics(source: &Source, file: &PlanFile, gates: &Gates) -> anyhow::Result<()> {
+    let is_known = |id: &Identifier| catalogue().iter().any(|metric| metric.id == *id);
+    let Some(gate) = gates.gates().iter().find(|gate| !is_known(&gate.metric)) else {
+        return Ok(());
+    };
+    let named = file.gates.as_ref().map(Spanned::span);
+    let place = named.or_else(|| file.gate.as_ref().map(Spanned::span)).unwrap_or_default();
+    let metric = &gate.metric;
+    Err(source.fault(place, &format!("no record has a metric {metric}; METRICS.md lists them all")))
 }
 
 fn gates(source: &Source, file: &PlanFile) -> anyhow::Result<Gates> {

@@ -34,6 +34,7 @@ fn faults_of_plans_are_named_with_their_place() {
         with("blocks = 3\ngates = \"nowhere.toml\""),
         with("blocks = 3\ngates = \"gates.toml\""),
         with("blocks = 3\ngates = \"gates.toml\"\nalpha = 0.1"),
+        with("blocks = 3\n[[gate]]\nmetric = \"ttft_p5_ms\"\nlimit_percent = 5"),
         with("blocks = 3\nalpha = 2.0"),
         with("blocks = 3\nallow_differing = [\"weather\"]"),
         "blocks = 3\n[baseline]\n".to_owned(),

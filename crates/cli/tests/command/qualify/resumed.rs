@@ -1,5 +1,6 @@
 //! A qualification that was cut off goes on where it was.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -9,26 +10,30 @@ use serde_json::Value;
 use super::bench::{Bench, quick_plan};
 use super::judged;
 
-/// Starts a qualification and sends a signal once so many runs have begun.
-fn cut_off(bench: &Bench, begun: usize, signal: Signal) -> Option<i32> {
-    let mut child = bench
-        .command(&[])
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+/// The log as it is; empty before it is there.
+fn log(bench: &Bench) -> String {
+    let dir = std::fs::read_dir(bench.path("qualifications")).ok().and_then(|mut dirs| dirs.next());
+    let path = dir.map(|dir| dir.unwrap().path().join("log.jsonl"));
+    path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+}
+
+/// Starts the command and sends a signal once the log shows what is waited for.
+fn cut_off_when(command: &mut Command, signal: Signal, shown: impl Fn() -> bool) -> Option<i32> {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let waited = Instant::now();
-    let seen = || {
-        let dir = std::fs::read_dir(bench.path("qualifications")).ok()?.next()?.ok()?.path();
-        let log = std::fs::read_to_string(dir.join("log.jsonl")).ok()?;
-        Some(log.matches("\"begun\"").count())
-    };
-    while seen().is_none_or(|count| count < begun) {
-        assert!(waited.elapsed() < Duration::from_secs(60), "waited for {begun} runs");
-        std::thread::sleep(Duration::from_millis(5));
+    while !shown() {
+        assert!(waited.elapsed() < Duration::from_secs(60), "waited for the log");
+        std::thread::sleep(Duration::from_millis(2));
     }
     kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
     child.wait().unwrap().code()
+}
+
+/// Starts a qualification and sends a signal once so many runs have begun.
+fn cut_off(bench: &Bench, begun: usize, signal: Signal) -> Option<i32> {
+    cut_off_when(&mut bench.command(&[]), signal, || {
+        log(bench).matches("\"begun\"").count() >= begun
+    })
 }
 
 /// The slots of the runs that count.
@@ -97,4 +102,30 @@ fn another_plan_is_no_way_to_go_on() {
     assert!(finished.stderr.contains("it is not the plan of"), "{}", finished.stderr);
     let nowhere = bench.resume(&bench.path("nowhere"));
     assert_eq!(nowhere.code, Some(2));
+}
+
+/// Whatever was being done when the end came: the work is taken up, and no run is missing or double.
+#[test]
+fn killed_again_and_again_it_comes_to_its_end() {
+    let bench = Bench::new();
+    bench.plan(&format!("blocks = 3\n{}", quick_plan(&bench, "2", "2")));
+    for more in 1..=9 {
+        let lines = log(&bench).lines().count();
+        let mut command = match lines {
+            0 => bench.command(&[]),
+            _ => bench.bare(&["qualify", "--resume", bench.only_dir().to_str().unwrap()]),
+        };
+        let ended = || log(&bench).contains("\"complete\"");
+        let shown = || log(&bench).lines().count() >= lines + more || ended();
+        cut_off_when(&mut command, Signal::SIGKILL, shown);
+    }
+    let dir = bench.only_dir();
+    let finished = bench.resume(&dir);
+    assert!(matches!(finished.code, Some(0 | 1 | 3)), "{}", finished.stderr);
+    let mut unique = slots(&bench.steps(&dir, "finished"));
+    assert_eq!(unique.len(), 6);
+    unique.dedup();
+    assert_eq!(unique.len(), 6);
+    let verified = crate::process::run(["verify", dir.to_str().unwrap()]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
 }
