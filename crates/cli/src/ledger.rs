@@ -13,6 +13,9 @@ use streamgauge_schema::{LedgerLine, PublicText};
 use crate::console;
 use crate::input::read_document;
 
+/// What a ledger is called where nobody says otherwise.
+pub(crate) const LEDGER: &str = "decisions.jsonl";
+
 /// An open ledger that nobody else writes to.
 #[derive(Debug)]
 pub(crate) struct Ledger {

@@ -58,6 +58,8 @@ pub(crate) fn report_comparison(compared: Compared<'_>, args: &ReportArgs) -> an
     })?;
     step_summary::add(compared);
     if let Some(path) = &args.junit {
+        // Since it was checked first, a comparison may have been written there.
+        args.check()?;
         std::fs::write(path, show::junit(compared)?)
             .with_context(|| format!("cannot write the JUnit report to {}", path.display()))?;
     }

@@ -1,6 +1,7 @@
 //! Comparisons: a candidate held against a baseline. Version 1 is the golden layout; its members
 //! are written in declaration order.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -177,8 +178,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrderedMap<T> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members: Vec<(Identifier, T)> = Vec::new();
+                let mut known = HashSet::new();
                 while let Some((name, value)) = map.next_entry::<Identifier, T>()? {
-                    if members.iter().any(|(known, _)| *known == name) {
+                    if !known.insert(name.clone()) {
                         return Err(A::Error::custom(format_args!("{name} stands here twice")));
                     }
                     members.push((name, value));

@@ -16,11 +16,9 @@ use crate::console;
 use crate::evidence::{compared_runs, run_records};
 use crate::exit::Exit;
 use crate::input::read_document;
-use crate::ledger::{Ledger, LedgerBroken, published_name};
+use crate::ledger::{LEDGER, Ledger, LedgerBroken, published_name};
 use crate::report::tell_path;
 use crate::show;
-
-const LEDGER: &str = "decisions.jsonl";
 
 /// Arguments of `decide`.
 #[derive(Debug, Args)]

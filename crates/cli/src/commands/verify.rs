@@ -121,7 +121,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
 fn check_all(path: &Path, args: &VerifyArgs) -> anyhow::Result<Vec<Report>> {
     let dir = QualificationDir::at(path);
     if dir.is_one() {
-        return qualification::check(&dir, args.explain);
+        return qualification::check(&dir, args.explain, args.head);
     }
     let report = match path.is_dir() {
         true => check_path(path, args.explain)?,

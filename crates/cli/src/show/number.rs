@@ -2,6 +2,8 @@
 
 /// Digits that a measurement bears.
 const DIGITS: usize = 4;
+/// What is larger is no figure of a measurement; its digits would only fill the line.
+const LARGEST: f64 = 1e15;
 
 /// Powers of ten whose digits a reader can still take in; what lies beyond has an exponent.
 const PLAIN: std::ops::Range<i32> = -6..15;
@@ -10,6 +12,9 @@ const PLAIN: std::ops::Range<i32> = -6..15;
 /// `–` when there is none.
 pub(crate) fn figure(value: Option<f64>) -> String {
     let Some(value) = value else { return "–".to_owned() };
+    if value.abs() >= LARGEST {
+        return format!("{value:.*e}", DIGITS - 1);
+    }
     // Rounding may add a digit before the point, so it comes first.
     let rounded = format!("{value:.*e}", DIGITS - 1);
     let exponent: i32 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
@@ -65,6 +70,7 @@ mod tests {
             (Some(496.0971620002965), "496.1"),
             (Some(14939.95374699989), "14,940"),
             (Some(1234567.0), "1,234,567"),
+            (Some(f64::MAX), "1.798e308"),
             (Some(999_400_000_000_000.0), "999,400,000,000,000"),
             (Some(999_960_000_000_000.0), "1.000e15"),
             (Some(1e300), "1.000e300"),

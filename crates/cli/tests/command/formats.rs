@@ -53,6 +53,11 @@ fn a_report_for_ci_is_written_anew_each_time_and_over_nothing_else() {
     assert!(finished.stderr.contains("evidence.json: the file is there and is no report"));
     assert_eq!(fs::read(&evidence).unwrap(), b"{}");
     assert_eq!(finished.stdout, "");
+    let both = RUNS.path("both.xml");
+    let both = both.to_str().unwrap();
+    let finished = RUNS.compare(&["--junit", both, "--out", both], None);
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    assert!(fs::read_to_string(both).unwrap().starts_with("{\n  \"schema\""));
     for nowhere in [RUNS.path("no-such-folder/junit.xml"), RUNS.path("old")] {
         let finished = RUNS.compare(&["--junit", nowhere.to_str().unwrap()], None);
         assert_eq!(finished.code, Some(2), "{}", finished.stderr);

@@ -10,6 +10,7 @@ use streamgauge_schema::{Digest, Document, LedgerLine, LedgerSchema};
 
 use super::{Broken, Member, Report};
 use crate::input::read_document;
+use crate::ledger::LEDGER;
 
 /// Reads a digest as an argument.
 pub(super) fn parse_digest(text: &str) -> Result<Digest, String> {
@@ -19,7 +20,7 @@ pub(super) fn parse_digest(text: &str) -> Result<Digest, String> {
 /// Whether bytes that are no document are a ledger, or what is left of one.
 pub(super) fn is_one(path: &Path, bytes: &[u8]) -> bool {
     let schema = format!("\"{}\"", LedgerSchema::V1);
-    path.file_name().is_some_and(|name| name == "decisions.jsonl")
+    path.file_name().is_some_and(|name| name == LEDGER)
         || bytes.windows(schema.len()).any(|window| window == schema.as_bytes())
 }
 

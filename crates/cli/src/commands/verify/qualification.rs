@@ -6,12 +6,19 @@ use std::path::Path;
 use streamgauge_client::{RunDir, read_file};
 use streamgauge_schema::{Digest, QualificationLine, QualificationPlan, QualificationStep};
 
-use super::{Broken, Report, check_document, check_path};
+use super::{Broken, Report, check_document, check_path, ledger};
+use crate::input::read_document;
+use crate::ledger::LEDGER;
 use crate::qualify::{COMPARISON, Course, QualificationDir, Stand, bytes, comparison};
 use crate::rebuild::first_difference;
 
-/// The reports of a qualification: of each run that counts, each comparison, and the log.
-pub(super) fn check(dir: &QualificationDir, explain: bool) -> anyhow::Result<Vec<Report>> {
+/// The reports of a qualification: of each run that counts, each comparison, the log, and the ledger of
+/// what was decided on it.
+pub(super) fn check(
+    dir: &QualificationDir,
+    explain: bool,
+    head: Option<Digest>,
+) -> anyhow::Result<Vec<Report>> {
     let plan = dir.read_plan()?;
     let (lines, torn) = dir.read_log()?;
     let course = Course::of(&lines);
@@ -44,6 +51,10 @@ pub(super) fn check(dir: &QualificationDir, explain: bool) -> anyhow::Result<Vec
     }
     log.of_lines(dir, &plan, &lines, &course)?;
     reports.push(log.report(dir, &course, torn)?);
+    let decisions = dir.file(LEDGER);
+    if decisions.exists() {
+        reports.push(ledger::check(&decisions, &read_document(&decisions)?, head)?);
+    }
     Ok(reports)
 }
 
