@@ -136,3 +136,72 @@ impl Course {
         self.earlier_ms
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use streamgauge_schema::{
+        QualificationBegun, QualificationFinished, QualificationOpened, Timestamp, visits,
+    };
+
+    use super::*;
+
+    fn name(text: &str) -> Identifier {
+        Identifier::new(text).unwrap()
+    }
+
+    fn opened() -> QualificationStep {
+        QualificationStep::Opened(QualificationOpened {
+            plan_sha256: Digest::of(b""),
+            started_at: Timestamp::from_unix_micros(0),
+            instrument_version: "1".to_owned(),
+        })
+    }
+
+    /// A run of the n-th visit, begun and, where `ends`, finished.
+    fn run(place: usize, ends: bool) -> Vec<QualificationStep> {
+        let (visit, cell) = (visits(0, 2)[place], name("c1"));
+        let directory = name(&format!("run-{place}-{ends}"));
+        let begun = QualificationBegun { visit, cell: cell.clone(), directory: directory.clone() };
+        let record_sha256 = Digest::of(b"record");
+        let finished = QualificationFinished { visit, cell, directory, record_sha256 };
+        let mut steps = vec![QualificationStep::Begun(begun)];
+        steps.extend(ends.then_some(QualificationStep::Finished(finished)));
+        steps
+    }
+
+    fn course(parts: &[Vec<QualificationStep>]) -> Course {
+        let steps = parts.iter().flatten().cloned();
+        let lines: Vec<QualificationLine> =
+            steps.map(|step| QualificationLine { at_ms: 10, step }).collect();
+        Course::of(&lines)
+    }
+
+    #[test]
+    fn an_end_within_a_block_parts_its_runs() {
+        let open = || vec![opened()];
+        let first = QualificationPhase::Blocks;
+        let cases: [(&[Vec<QualificationStep>], &[u64]); 5] = [
+            (&[open()], &[]),
+            (&[open(), run(0, false), open()], &[]),
+            (&[open(), run(0, true), open(), run(1, true)], &[1]),
+            (&[open(), run(0, true), run(1, true), open()], &[]),
+            (&[open(), run(0, true), run(1, true), run(2, true), run(3, false), open()], &[2]),
+        ];
+        for (parts, expected) in cases {
+            let found = course(parts).interrupted_blocks;
+            let expected: BTreeSet<_> = expected.iter().map(|block| (first, *block)).collect();
+            assert_eq!(found, expected, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_did_not_finish_is_not_used() {
+        let course = course(&[vec![opened()], run(0, false), vec![opened()], run(0, true)]);
+        assert_eq!(course.begun(), 2);
+        let unused: Vec<&str> = course.unused().map(|(directory, ..)| directory.as_str()).collect();
+        assert_eq!(unused, ["run-0-false"]);
+        let run = course.finished(visits(0, 2)[0], &name("c1")).unwrap();
+        assert_eq!(run.directory.as_str(), "run-0-true");
+        assert_eq!(course.earlier_ms(), 10);
+    }
+}

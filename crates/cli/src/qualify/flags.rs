@@ -275,3 +275,40 @@ pub(super) fn from_folder(folder: &Path, path: &Path) -> PathBuf {
         _ => folder.join(path),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_decided_here_is_a_flag() {
+        let run = run_command();
+        for (name, _) in DECIDED_HERE {
+            assert!(argument(&run, name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn arms_say_where_and_what_a_server_is() {
+        let run = run_command();
+        let mut names: Vec<&str> = run
+            .get_arguments()
+            .filter(|argument| is_of_arm(argument))
+            .filter_map(Arg::get_long)
+            .filter(|name| !DECIDED_HERE.iter().any(|(decided, _)| decided == name))
+            .collect();
+        names.sort_unstable();
+        let expected = [
+            "api-key-env",
+            "base-url",
+            "ca-file",
+            "deployment",
+            "endpoint-path",
+            "expect-model",
+            "header",
+            "model",
+            "wait-ready",
+        ];
+        assert_eq!(names, expected);
+    }
+}
