@@ -11,7 +11,7 @@ use streamgauge_schema::{DecisionEvidence, Digest, Document, EvidenceKind, Publi
 use crate::input::read_document;
 
 /// Entries of a folder that are looked through for runs.
-const MAX_ENTRIES: usize = 10_000;
+pub(crate) const MAX_ENTRIES: usize = 10_000;
 
 /// The records found, by name.
 pub(crate) fn run_records(
@@ -63,7 +63,7 @@ fn beside(compared: Compared<'_>, comparison: &Path) -> Vec<DecisionEvidence> {
 }
 
 /// The folder in which a file lies.
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

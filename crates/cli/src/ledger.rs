@@ -100,6 +100,13 @@ fn problem(path: &Path, bytes: &[u8], lines: &LedgerVerification) -> Option<Stri
             fault.line, fault.rule, fault.statement
         ));
     }
+    if verify_ledger(&[bytes, b"\n"].concat()).faults.is_empty() {
+        return Some(format!(
+            "{path} line {}: only its line feed is missing, as editors leave it; add it with `echo >> \
+             {path}`, and decide again",
+            fault.line
+        ));
+    }
     Some(format!(
         "{path} line {}: the line was cut off after {} bytes while it was written. Keep a copy, see \
          whether the decision that it begins to list is there, remove the line with `truncate -s {} \

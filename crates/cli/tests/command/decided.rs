@@ -189,6 +189,7 @@ fn a_ledger_that_was_tampered_with_names_its_line() {
     let finished = place.verify(&["decisions.jsonl"], &[]);
     assert_eq!(finished.code, Some(0), "{}", finished.stdout);
     assert!(finished.stdout.contains("cannot tell that lines were cut off"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("no line lists retain-"), "{}", finished.stdout);
     let head = |line: &str| {
         serde_json::from_str::<Value>(line).unwrap()["sha256"].as_str().unwrap().to_owned()
     };
@@ -217,6 +218,10 @@ fn a_torn_line_is_told_with_what_to_do() {
     assert!(finished.stderr.contains(&advice), "{}", finished.stderr);
     let verified = place.verify(&["decisions.jsonl"], &[]);
     assert!(verified.stdout.contains("line-is-whole: line 2: "), "{}", verified.stdout);
+    // A line that lacks nothing but its end is not thrown away.
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let finished = place.decide(&["--retain"]);
+    assert!(finished.stderr.contains("`echo >> "), "{}", finished.stderr);
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(first as u64).unwrap();
     assert_eq!(place.decide(&["--retain"]).code, Some(0));
     assert_eq!(place.verify(&["decisions.jsonl"], &[]).code, Some(0));

@@ -1,16 +1,21 @@
 //! A ledger under `verify`: its chain, the decisions that lie beside it, and a head that was kept.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
 use streamgauge_metrics::{
     LedgerVerification, verify as check_rules, verify_ledger, verify_listed,
 };
-use streamgauge_schema::{Digest, Document, LedgerLine, LedgerSchema};
+use streamgauge_schema::{DecisionChoice, Digest, Document, LedgerLine, LedgerSchema};
 
 use super::{Broken, Member, Report};
+use crate::evidence::{MAX_ENTRIES, folder_of};
 use crate::input::read_document;
 use crate::ledger::LEDGER;
+
+/// Most files that are named of those that no line lists.
+const MAX_NAMED: usize = 20;
 
 /// Reads a digest as an argument.
 pub(super) fn parse_digest(text: &str) -> Result<Digest, String> {
@@ -56,7 +61,7 @@ pub(super) fn check(path: &Path, bytes: &[u8], kept: Option<Digest>) -> anyhow::
         holds: broken.is_empty(),
         rules: found.rules + beside + usize::from(kept.is_some()),
         broken,
-        notes: notes(&found, beside, kept.is_some()),
+        notes: notes(path, &found, beside, kept.is_some()),
         is_ledger: true,
         ..Report::default()
     })
@@ -99,9 +104,16 @@ fn against_file(ledger: &Path, line: &LedgerLine) -> Option<Vec<String>> {
     Some(verify_listed(line, decision, &file).into_iter().chain(broken).collect())
 }
 
-fn notes(found: &LedgerVerification, beside: usize, is_kept: bool) -> Vec<String> {
+fn notes(path: &Path, found: &LedgerVerification, beside: usize, is_kept: bool) -> Vec<String> {
     let count = found.lines.len();
     let mut notes = vec![format!("{beside} of {count} decisions lie beside it and were looked at")];
+    let unlisted = unlisted(path, found);
+    if !unlisted.is_empty() {
+        notes.push(format!(
+            "no line lists {}: lines may have been cut off, or other ledgers list them",
+            unlisted.join(", ")
+        ));
+    }
     if let Some(head) = found.head() {
         notes.push(format!("its head is {}", head.sha256));
     }
@@ -113,4 +125,22 @@ fn notes(found: &LedgerVerification, beside: usize, is_kept: bool) -> Vec<String
         );
     }
     notes
+}
+
+/// Files beside a ledger that are called like decisions and that it does not list.
+fn unlisted(path: &Path, found: &LedgerVerification) -> Vec<String> {
+    let listed: HashSet<&str> =
+        found.lines.iter().flatten().map(|line| line.decision_file.as_str()).collect();
+    let entries = std::fs::read_dir(folder_of(path)).into_iter().flatten();
+    let names =
+        entries.take(MAX_ENTRIES).flatten().filter_map(|it| it.file_name().into_string().ok());
+    let is_decision = |name: &String| {
+        let choices = DecisionChoice::ALL.iter().map(|choice| format!("{choice}-"));
+        name.ends_with(".json") && choices.into_iter().any(|choice| name.starts_with(&choice))
+    };
+    let mut names: Vec<String> =
+        names.filter(|name| is_decision(name) && !listed.contains(name.as_str())).collect();
+    names.sort();
+    names.truncate(MAX_NAMED);
+    names
 }
