@@ -6,20 +6,31 @@
 
 mod cached_tokens;
 mod chunk_interval;
+mod connect;
 mod decode_rate;
+mod dispatch_lateness;
 mod e2e;
 mod errors;
 mod family;
 mod finish_reasons;
+mod first_generated;
 mod goodput;
+mod inflight;
+mod measure;
+mod observer_lag;
+mod output_tokens;
+mod peak_rates;
+mod prefill_rate;
 mod prompt_tokens;
 mod queue_delay;
 mod reasoning_share;
 mod throughput;
+mod token_interval;
 mod tpot;
 mod ttfc;
 mod ttft;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use streamgauge_schema::{
@@ -30,21 +41,30 @@ use crate::error::RecordError;
 use crate::measured::{Measured, Part};
 use crate::statistic::Statistic;
 
-pub(crate) use family::{Entry, Family, RunFigure, Source};
+pub(crate) use family::{Entry, Family, Metrics, RunFigure, Source};
 pub(crate) use goodput::list as goal_list;
+pub(crate) use inflight::{MEAN_INFLIGHT, PEAK_INFLIGHT, STEADY_INFLIGHT};
 
 /// All families, in the order in which records list them: the golden seven first.
-pub(crate) const FAMILIES: [&Family; 29] = [
+pub(crate) const FAMILIES: [&Family; 43] = [
     &throughput::COMPLETION_THROUGHPUT,
-    &ttft::FIRST_GENERATED,
+    &first_generated::FIRST_GENERATED,
     &ttfc::FIRST_FINAL_CONTENT,
     &e2e::COMPLETION,
     &chunk_interval::STREAM_CHUNK_INTERVAL,
     &throughput::BATCH_DURATION,
     &throughput::REQUEST_THROUGHPUT,
+    &peak_rates::PEAK_REQUESTS,
+    &throughput::INPUT_THROUGHPUT,
+    &throughput::TOTAL_THROUGHPUT,
+    &peak_rates::PEAK_TOKENS,
     &goodput::GOODPUT,
     &goodput::ATTAINMENT,
+    &inflight::PEAK,
+    &inflight::MEAN,
+    &inflight::LITTLE,
     &ttft::TTFT,
+    &first_generated::TIME_TO_FIRST_GENERATED,
     &ttfc::TTFC,
     &e2e::E2E,
     &ttft::TTFT_FROM_SCHEDULE,
@@ -53,8 +73,11 @@ pub(crate) const FAMILIES: [&Family; 29] = [
     &chunk_interval::CHUNK_INTERVAL,
     &chunk_interval::SHORTEST,
     &chunk_interval::LONGEST,
+    &token_interval::TOKEN_INTERVAL,
     &tpot::TPOT,
     &decode_rate::DECODE_RATE,
+    &prefill_rate::PREFILL_RATE,
+    &output_tokens::OUTPUT_TOKENS,
     &prompt_tokens::PROMPT_TOKENS,
     &cached_tokens::CACHED_TOKENS,
     &reasoning_share::REASONING_SHARE,
@@ -64,6 +87,9 @@ pub(crate) const FAMILIES: [&Family; 29] = [
     &finish_reasons::LENGTH_LIMITED,
     &finish_reasons::TOOL_CALLS,
     &finish_reasons::REFUSALS,
+    &connect::CONNECT,
+    &observer_lag::OBSERVER_LAG,
+    &dispatch_lateness::DISPATCH_LATENESS,
 ];
 
 /// What a metric is, whatever the run.
@@ -93,6 +119,14 @@ pub struct MetricSpec {
     pub in_version_1: bool,
     /// In which records it stands.
     pub presence: Presence,
+    /// The name of its quantity, which its statistics share.
+    pub(crate) family: &'static str,
+    /// Whether its samples are whole numbers, of microseconds where the unit is a time.
+    pub(crate) is_whole: bool,
+    /// Whether a request adds as many samples as it has.
+    pub(crate) is_pooled: bool,
+    /// Whether it is a share of requests.
+    pub(crate) is_share: bool,
 }
 
 /// The records in which a metric stands. Where the run gives it no value it stands there all the
@@ -138,6 +172,13 @@ pub fn catalogue() -> &'static [MetricSpec] {
         of(WindowName::Whole).chain(of(WindowName::Steady)).collect()
     });
     &CATALOGUE
+}
+
+/// What the catalogue says of a metric; it may not know it.
+pub(crate) fn spec(id: &str) -> Option<&'static MetricSpec> {
+    static BY_ID: LazyLock<BTreeMap<&str, &MetricSpec>> =
+        LazyLock::new(|| catalogue().iter().map(|spec| (spec.id.as_str(), spec)).collect());
+    BY_ID.get(id).copied()
 }
 
 /// The metrics of a run.

@@ -8,6 +8,9 @@ const TOLERATED_MS: f64 = 1.0;
 /// Nor below this share of the metric.
 const TOLERATED_SHARE: f64 = 0.01;
 
+/// Beginnings of the names of metrics of the delay itself.
+const OF_THE_CLIENT: [&str; 2] = ["dispatch_lateness_", "observer_lag_"];
+
 /// The 99th percentile of the client's delay in milliseconds: the worse of how long bytes lay
 /// unread and how late requests were sent. `None` when neither was measured.
 pub(crate) fn delay_ms(lag: Option<Spread>, lateness: Option<Spread>) -> Option<f64> {
@@ -25,7 +28,8 @@ pub(crate) fn client_limited(metrics: &[Metric], delay_ms: Option<f64>) -> Vec<I
     metrics.iter().filter(limited).map(|metric| metric.id.clone()).collect()
 }
 
-/// Whether a delay of the client adds to the metric's value.
+/// Whether a delay of the client adds to the metric's value, and is not what it measures.
 pub(crate) fn is_latency(metric: &Metric) -> bool {
-    metric.unit == Unit::Milliseconds
+    let id = metric.id.as_str();
+    metric.unit == Unit::Milliseconds && !OF_THE_CLIENT.iter().any(|own| id.starts_with(own))
 }

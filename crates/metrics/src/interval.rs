@@ -10,7 +10,9 @@ use streamgauge_schema::{Identifier, Interval};
 use crate::sorted::Sorted;
 
 /// How sure an interval is.
-const LEVEL: f64 = 0.95;
+pub(crate) const LEVEL: f64 = 0.95;
+/// What intervals of quantiles are called.
+pub(crate) const METHOD: &str = "order_statistics";
 /// The most that may lie beyond either bound.
 const TAIL: f64 = 0.025;
 
@@ -37,7 +39,7 @@ pub(crate) fn interval_of(sorted: &(impl Sorted + ?Sized), q: f64) -> Option<Int
     let (lower, upper) = places(sorted.count(), q)?;
     Some(Interval {
         level: LEVEL,
-        method: Identifier::new("order_statistics").expect("letters and '_'"),
+        method: Identifier::new(METHOD).expect("letters and '_'"),
         lower: lower.and_then(|place| sorted.at(place)),
         upper: upper.and_then(|place| sorted.at(place)),
     })
@@ -65,7 +67,7 @@ pub fn quantile_interval_coverage(count: usize, q: f64) -> Option<f64> {
 
 /// The places of the bounds among so many sorted samples, from 0; `None` where one does not exist,
 /// and where there is no interval.
-fn places(count: usize, q: f64) -> Option<(Option<usize>, Option<usize>)> {
+pub(crate) fn places(count: usize, q: f64) -> Option<(Option<usize>, Option<usize>)> {
     if count == 0 {
         return None;
     }

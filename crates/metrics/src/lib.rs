@@ -19,8 +19,8 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `quantile`, `interval`, `statistic`, `sorted`, `rate`, `bootstrap` | estimators of samples, within one run |
-//! | `request`, `kernel_basis`, `inflight`, `little` | what one request gives, by which clock, and how many were under way |
+//! | `quantile`, `interval`, `statistic`, `sorted`, `whole`, `rate`, `bootstrap` | estimators of samples, within one run |
+//! | `request`, `kernel_basis`, `inflight`, `tiles`, `little` | what one request gives, by which clock, and how many were under way |
 //! | `sent`, `answer`, `gaps`, `cached`, `reasoning`, `measured` | what is kept of the requests of a run, and its windows |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `client_limited` | which of them the client's own delay may have bent |
@@ -71,7 +71,9 @@ mod sorted;
 mod statistic;
 mod stood;
 mod student;
+mod tiles;
 mod verify;
+mod whole;
 
 pub use bootstrap::bootstrap_interval;
 pub use catalogue::{MetricSpec, Population, Presence, catalogue};
@@ -102,8 +104,8 @@ pub use record::{
 };
 pub use request::{
     RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_from_schedule_ms, e2e_ms,
-    first_generated_ms, generated_intervals_ms, prompt_tokens, queue_delay_ms, tpot_ms, ttfc_ms,
-    ttft_from_schedule_ms, ttft_ms,
+    first_generated_ms, generated_intervals_ms, prefill_rate_tok_per_s, prompt_tokens,
+    queue_delay_ms, tpot_ms, ttfc_ms, ttft_from_schedule_ms, ttft_ms,
 };
 pub use statistic::Statistic;
 pub use stood::{Compared, Standings, standings};

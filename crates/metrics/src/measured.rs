@@ -8,10 +8,11 @@ use streamgauge_schema::{
 use crate::cached::CachedShare;
 use crate::gaps::Gaps;
 use crate::inflight::{Span, steady_window};
-use crate::quantile::median;
 use crate::reasoning::ReasoningShare;
 use crate::request::generated_gaps_us;
 use crate::sent::Sent;
+use crate::statistic::Statistic;
+use crate::whole::Whole;
 
 /// The measured requests of a run. Warm-up is outside it.
 #[derive(Debug)]
@@ -24,6 +25,10 @@ pub(crate) struct Measured {
     pub(crate) gaps: Gaps,
     /// The extremes of the gaps between events with reasoning or content.
     pub(crate) extremes: Option<Extremes>,
+    /// How long bytes lay unread.
+    pub(crate) lags: Lags,
+    /// Whether some request was under way whose span is lost.
+    pub(crate) lacks_spans: bool,
     /// Prompt tokens that came from a cache.
     pub(crate) cached: CachedShare,
     /// Tokens of reasoning.
@@ -49,12 +54,30 @@ pub(crate) struct Extremes {
     pub(crate) responses: u64,
 }
 
+/// How long bytes lay unread before the client took them, by the kernel's stamps.
+#[derive(Debug, Default)]
+pub(crate) struct Lags {
+    /// For each read with a usable stamp.
+    pub(crate) us: Whole,
+    /// Responses with any.
+    pub(crate) responses: u64,
+}
+
+impl Lags {
+    fn add(&mut self, line: &RequestLine) {
+        let lags_us = line.observer_lag_us.as_deref().unwrap_or_default();
+        self.responses += u64::from(!lags_us.is_empty());
+        lags_us.iter().for_each(|us| self.us.push(*us));
+    }
+}
+
 /// Measured requests as they come in, in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) sent: Vec<Sent>,
     gaps: Gaps,
     extremes: Option<Extremes>,
+    lags: Lags,
     cached: CachedShare,
     reasoning: ReasoningShare,
 }
@@ -67,21 +90,25 @@ impl Gathered {
             (Some(known), Some(new)) => Some(known.with(new)),
             (known, new) => known.or(new),
         };
-        self.cached.add(line);
-        self.reasoning.add(line);
+        self.push_counts(line);
         self.sent.push(Sent::timed(line, &mut self.gaps));
     }
 
     /// Takes a request whose times are not.
     pub(crate) fn push_untimed(&mut self, line: &RequestLine) {
+        self.push_counts(line);
+        self.sent.push(Sent::untimed(line));
+    }
+
+    fn push_counts(&mut self, line: &RequestLine) {
+        self.lags.add(line);
         self.cached.add(line);
         self.reasoning.add(line);
-        self.sent.push(Sent::untimed(line));
     }
 
     /// All of them, of a run that offered so many.
     pub(crate) fn close(self, plan: &Plan, offered: u64) -> Measured {
-        let Self { mut sent, gaps, extremes, cached, reasoning } = self;
+        let Self { mut sent, gaps, extremes, lags, cached, reasoning } = self;
         sent.sort_unstable_by_key(|sent| sent.index);
         Measured {
             offered,
@@ -89,6 +116,8 @@ impl Gathered {
             sent,
             gaps,
             extremes,
+            lags,
+            lacks_spans: false,
             cached,
             reasoning,
             token_accounting: plan.token_accounting.clone(),
@@ -106,14 +135,14 @@ impl Measured {
         }
     }
 
-    pub(crate) fn spans(&self) -> Vec<Span> {
-        self.sent.iter().map(Sent::span).collect()
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
+        self.sent.iter().map(Sent::span)
     }
 
     /// From the first start to the last end; `None` when nothing was sent, or when that took no
     /// time, of which there are no rates.
     pub(crate) fn batch(&self) -> Option<Span> {
-        let whole = self.sent.iter().map(Sent::span).reduce(|whole, span| Span {
+        let whole = self.spans().reduce(|whole, span| Span {
             from_us: whole.from_us.min(span.from_us),
             to_us: whole.to_us.max(span.to_us),
         });
@@ -151,6 +180,11 @@ impl<'a> Part<'a> {
         self.run.sent.iter().filter(within)
     }
 
+    /// Its time.
+    pub(crate) fn span(self) -> Option<Span> {
+        self.span
+    }
+
     /// Its length: what rates are divided by.
     pub(crate) fn seconds(self) -> Option<f64> {
         self.span.map(|span| span.length_us() as f64 / 1e6)
@@ -160,8 +194,8 @@ impl<'a> Part<'a> {
 /// While the load was at its target. One that changes by plan is at none.
 fn steady(load: &Load, sent: &[Sent]) -> Option<Span> {
     let succeeded = sent.iter().filter(|sent| sent.is_timed && sent.succeeded());
-    let latencies_us: Vec<f64> = succeeded.map(|sent| sent.elapsed_us as f64).collect();
-    let median_us = median(&latencies_us)?;
+    let latencies_us: Whole = succeeded.map(|sent| sent.elapsed_us).collect();
+    let median_us = Statistic::P50.of(&latencies_us.summary(1.0))?;
     let window = match &load.shape {
         LoadShape::ClosedLoop { concurrency } => {
             let spans: Vec<Span> = sent.iter().map(Sent::span).collect();

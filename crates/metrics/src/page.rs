@@ -23,7 +23,7 @@ fn section(family: &Family) -> String {
     let tokens = family.token_source.map_or("none needed", |_| "the server's own usage");
     let mut rows = definitions(family);
     let steady = ids(&family.specs(WindowName::Steady));
-    if !steady.is_empty() {
+    if !steady.is_empty() && !family.specs(WindowName::Whole).is_empty() {
         rows.push((steady, "The same over the steady window.".to_owned()));
     }
     if let Some(records) = presence(family.presence) {
@@ -45,9 +45,12 @@ fn section(family: &Family) -> String {
 
 /// One row for each metric with words of its own; the statistics of one quantity share a row.
 fn definitions(family: &Family) -> Vec<(String, String)> {
-    let specs = family.specs(WindowName::Whole).into_iter();
+    let mut specs = family.specs(WindowName::Whole);
+    if specs.is_empty() {
+        specs = family.specs(WindowName::Steady);
+    }
     let (shared, own): (Vec<MetricSpec>, Vec<MetricSpec>) =
-        specs.partition(|spec| spec.statistic.is_some() && !spec.in_version_1);
+        specs.into_iter().partition(|spec| spec.statistic.is_some() && !spec.in_version_1);
     let mut rows: Vec<(String, String)> =
         own.iter().map(|spec| (name(spec), spec.definition.to_string())).collect();
     if !shared.is_empty() {

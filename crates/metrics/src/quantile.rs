@@ -8,6 +8,7 @@ mod counting;
 
 use crate::sorted::Sorted;
 
+pub(crate) use counting::at_places;
 pub use counting::quantiles_of_u32;
 
 /// The median of samples in any order; `None` when there are none.
@@ -59,9 +60,9 @@ pub(crate) fn quantile_of(sorted: &(impl Sorted + ?Sized), q: f64) -> Option<f64
 }
 
 /// Where a quantile lies among sorted samples.
-struct Rank {
+pub(crate) struct Rank {
     /// Place of the neighbour below.
-    below: usize,
+    pub(crate) below: usize,
     /// How far it is from there to the neighbour above.
     part: Part,
 }
@@ -77,7 +78,7 @@ enum Part {
 }
 
 impl Rank {
-    fn of(count: usize, q: f64) -> Option<Self> {
+    pub(crate) fn of(count: usize, q: f64) -> Option<Self> {
         if count == 0 || !(0.0..=1.0).contains(&q) {
             return None;
         }

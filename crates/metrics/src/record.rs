@@ -89,6 +89,7 @@ fn record_of(run: CollectedRun<'_>, evidence: Vec<Evidence>) -> Result<RunRecord
     let load = load::report(&run, status);
     let conditions = conditions::of(&run)?;
     let instrument = instrument::report(&run, &metrics)?;
+    let windows = load::windows(measured, &metrics);
     let mut record = RunRecordV2 {
         schema_version: 2,
         run_id: plan.name.clone(),
@@ -106,13 +107,13 @@ fn record_of(run: CollectedRun<'_>, evidence: Vec<Evidence>) -> Result<RunRecord
         comparison_key: None,
         conditions,
         limitations: limitations::of(&run, &load, &instrument)?,
-        performance: load::serving_cell(&run),
+        performance: load::serving_cell(&run, &metrics),
         counts: counts(measured),
         cases: (measured.offered <= MAX_CASES_IN_RECORD).then(|| run.cases().collect()),
         metrics,
         evidence,
         instrument,
-        windows: load::windows(measured),
+        windows,
         load,
     };
     record.run_id = run_id(&plan.name, record.digest(&plan.name)?)?;

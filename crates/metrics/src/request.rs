@@ -110,6 +110,16 @@ pub fn prompt_tokens(line: &RequestLine) -> Option<u64> {
     seen.usage?.prompt_tokens
 }
 
+/// Prompt tokens a second until the first output (effective prefill rate): whatever the server did
+/// until then is in it, waiting too, and tokens that came from a cache count like the others. `None`
+/// without a count of prompt tokens, without a first output, and where reasoning was billed but not
+/// streamed, as output then began before it was seen.
+#[must_use]
+pub fn prefill_rate_tok_per_s(line: &RequestLine) -> Option<f64> {
+    let first_us = line.observation.as_ref()?.first_output_us.filter(|us| *us > 0)?;
+    Some(prefill_tokens(line)? as f64 / (first_us as f64 / 1e6))
+}
+
 /// Gaps between consecutive output events, in milliseconds. One event can hold several tokens, so
 /// these are chunk intervals and no per-token latencies.
 pub fn chunk_intervals_ms(seen: &Observation) -> impl Iterator<Item = f64> {
@@ -139,6 +149,17 @@ pub(crate) fn generated_gaps_us(seen: &Observation) -> impl Iterator<Item = u64>
 /// When the first content came, where nothing shows that it holds more than the final answer.
 pub(crate) fn final_content_us(seen: &Observation) -> Option<u64> {
     seen.first_content_us.filter(|_| !seen.think_tag_in_content)
+}
+
+/// Prompt tokens of a response whose first output is the end of their prefill.
+pub(crate) fn prefill_tokens(line: &RequestLine) -> Option<u64> {
+    let seen = line.observation.as_ref().filter(|seen| !has_hidden_reasoning(seen))?;
+    seen.first_output_us?;
+    prompt_tokens(line)
+}
+
+fn has_hidden_reasoning(seen: &Observation) -> bool {
+    seen.anomalies.iter().any(|anomaly| anomaly.kind == AnomalyKind::HiddenReasoning)
 }
 
 fn delay_us(line: &RequestLine) -> Option<u64> {
@@ -181,7 +202,7 @@ impl Decode {
         if seen.choices > 1 {
             return Err(RateAbsence::SeveralChoices);
         }
-        if seen.anomalies.iter().any(|anomaly| anomaly.kind == AnomalyKind::HiddenReasoning) {
+        if has_hidden_reasoning(seen) {
             return Err(RateAbsence::HiddenReasoning);
         }
         if tokens < 2 {

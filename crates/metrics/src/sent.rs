@@ -5,7 +5,7 @@ use streamgauge_schema::{Completion, FailureClass, Goal, GoalQuantity, Observati
 use crate::answer::Answer;
 use crate::gaps::{GapRange, Gaps};
 use crate::inflight::Span;
-use crate::request::{Decode, final_content_us, generated_gaps_us, millis, prompt_tokens};
+use crate::request::{Decode, final_content_us, millis, prefill_tokens, prompt_tokens};
 
 /// A count or a stamp that may be missing, in eight bytes. The greatest number stands for none: in
 /// microseconds it would be 584,000 years.
@@ -42,16 +42,17 @@ pub(crate) struct Sent {
     pub(crate) answer: Answer,
     /// Gaps between its output events.
     pub(crate) output_gaps: GapRange,
-    /// Gaps between its events with reasoning or content.
-    pub(crate) generated_gaps: GapRange,
     scheduled_us: MaybeU64,
     queued_us: MaybeU64,
+    connect_us: MaybeU64,
     prompt_tokens: MaybeU64,
     output_events: MaybeU64,
     first_output_us: MaybeU64,
     last_output_us: MaybeU64,
     first_generated_us: MaybeU64,
     final_content_us: MaybeU64,
+    /// Whether what was done until the first output is the prefill of its prompt tokens.
+    is_prefilled: bool,
     /// Completion tokens but for the first, where they have a rate.
     later_tokens: MaybeU64,
 }
@@ -61,21 +62,15 @@ impl Sent {
     pub(crate) fn timed(line: &RequestLine, gaps: &mut Gaps) -> Self {
         let sent = Self::untimed(line);
         let Some(seen) = &line.observation else { return Self { is_timed: true, ..sent } };
-        let output_gaps = gaps.push(seen.arrivals_us.iter().skip(1).copied());
-        let generated_gaps = if seen.not_generated.is_empty() {
-            output_gaps
-        } else {
-            gaps.push(generated_gaps_us(seen))
-        };
         Self {
             is_timed: true,
-            output_gaps,
-            generated_gaps,
+            output_gaps: gaps.add(line.index, seen),
             output_events: Some(seen.output_events).into(),
             first_output_us: seen.first_output_us.into(),
             last_output_us: seen.last_output_us.into(),
             first_generated_us: seen.first_generated_us.into(),
             final_content_us: final_content_us(seen).into(),
+            is_prefilled: prefill_tokens(line).is_some(),
             later_tokens: Decode::of(line).ok().map(|decode| decode.later_tokens).into(),
             ..sent
         }
@@ -93,15 +88,16 @@ impl Sent {
             output_tokens: OutputTokens::of(line),
             answer: line.observation.as_ref().map(Answer::of).unwrap_or_default(),
             output_gaps: GapRange::default(),
-            generated_gaps: GapRange::default(),
             scheduled_us: line.scheduled_us.into(),
             queued_us: line.queued_us.into(),
+            connect_us: line.connect_us.into(),
             prompt_tokens: prompt_tokens(line).into(),
             output_events: MaybeU64::NONE,
             first_output_us: MaybeU64::NONE,
             last_output_us: MaybeU64::NONE,
             first_generated_us: MaybeU64::NONE,
             final_content_us: MaybeU64::NONE,
+            is_prefilled: false,
             later_tokens: MaybeU64::NONE,
         }
     }
@@ -144,20 +140,28 @@ impl Sent {
         Some((count, self.last_output_us.get()?.checked_sub(self.first_output_us.get()?)?))
     }
 
-    pub(crate) fn ttft_ms(&self) -> Option<f64> {
-        self.first_output_us.get().map(millis)
+    pub(crate) fn connect_us(&self) -> Option<u64> {
+        self.connect_us.get()
     }
 
-    pub(crate) fn first_generated_ms(&self) -> Option<f64> {
-        self.first_generated_us.get().map(millis)
+    pub(crate) fn output_events(&self) -> Option<u64> {
+        self.output_events.get()
     }
 
-    pub(crate) fn ttfc_ms(&self) -> Option<f64> {
-        self.final_content_us.get().map(millis)
+    pub(crate) fn ttft_us(&self) -> Option<u64> {
+        self.first_output_us.get()
     }
 
-    pub(crate) fn e2e_ms(&self) -> Option<f64> {
-        self.is_timed.then(|| millis(self.elapsed_us))
+    pub(crate) fn first_generated_us(&self) -> Option<u64> {
+        self.first_generated_us.get()
+    }
+
+    pub(crate) fn ttfc_us(&self) -> Option<u64> {
+        self.final_content_us.get()
+    }
+
+    pub(crate) fn e2e_us(&self) -> Option<u64> {
+        self.is_timed.then_some(self.elapsed_us)
     }
 
     pub(crate) fn tpot_ms(&self) -> Option<f64> {
@@ -168,23 +172,26 @@ impl Sent {
         self.decode()?.tok_per_s(self.elapsed_us)
     }
 
-    pub(crate) fn ttft_from_schedule_ms(&self) -> Option<f64> {
-        let delay_us = self.delay_us()?;
-        self.first_output_us.get().map(|us| millis(us.saturating_add(delay_us)))
+    pub(crate) fn prefill_rate_tok_per_s(&self) -> Option<f64> {
+        let first_us = self.ttft_us().filter(|us| *us > 0 && self.is_prefilled)?;
+        Some(self.prompt_tokens()? as f64 / (first_us as f64 / 1e6))
     }
 
-    pub(crate) fn e2e_from_schedule_ms(&self) -> Option<f64> {
-        let delay_us = self.delay_us()?;
-        self.is_timed.then(|| millis(self.elapsed_us.saturating_add(delay_us)))
+    pub(crate) fn ttft_from_schedule_us(&self) -> Option<u64> {
+        Some(self.first_output_us.get()?.saturating_add(self.delay_us()?))
+    }
+
+    pub(crate) fn e2e_from_schedule_us(&self) -> Option<u64> {
+        Some(self.e2e_us()?.saturating_add(self.delay_us()?))
     }
 
     /// Its value of a quantity that can have a goal.
     fn quantity_ms(&self, quantity: GoalQuantity) -> Option<f64> {
         match quantity {
-            GoalQuantity::E2e => self.e2e_ms(),
+            GoalQuantity::E2e => self.e2e_us().map(millis),
             GoalQuantity::Tpot => self.tpot_ms(),
-            GoalQuantity::Ttfc => self.ttfc_ms(),
-            GoalQuantity::Ttft => self.ttft_ms(),
+            GoalQuantity::Ttfc => self.ttfc_us().map(millis),
+            GoalQuantity::Ttft => self.ttft_us().map(millis),
         }
     }
 
@@ -227,6 +234,14 @@ pub(crate) enum OutputTokens {
 }
 
 impl OutputTokens {
+    /// What the server counted.
+    pub(crate) fn counted(self) -> Option<u64> {
+        match self {
+            Self::Counted(tokens) => Some(tokens),
+            Self::None | Self::Unknown => None,
+        }
+    }
+
     pub(crate) fn of(line: &RequestLine) -> Self {
         let Some(seen) = line.observation.as_ref().filter(|seen| has_output(seen)) else {
             return Self::None;

@@ -9,22 +9,31 @@ mod cases;
 mod comparison;
 mod decision;
 mod figures;
+mod from_cases;
 mod identity;
+mod inflight;
 mod instrument;
+mod known;
 mod leaves;
 mod ledger;
 mod load;
 mod notes;
+mod numbers;
 mod parts;
 mod schedule;
 mod serving;
+mod shares;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod unproven;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use streamgauge_schema::{Document, JsonPath, RunRecord};
+
+use known::Known;
 
 pub use decision::verify_decision;
 pub use ledger::{LedgerFault, LedgerVerification, verify_ledger, verify_listed};
@@ -111,16 +120,23 @@ pub fn verify(document: &Document) -> Verification {
         Document::Decision(decision) => decision::check(decision, &mut rules),
         Document::Run(record) => check_record(record, &mut rules),
     }
-    Verification { findings: rules.0, notes: notes::unknown_words(document) }
+    Verification { findings: rules.findings, notes: notes::unknown_words(document) }
 }
 
 fn check_record(record: &RunRecord, rules: &mut Rules) {
-    identity::check(record, rules);
+    // That the id fits is no question where only single rules are asked for.
+    if rules.sought.is_none() {
+        identity::check(record, rules);
+    }
     cases::check(record, rules);
     serving::check(record, rules);
     figures::check(record, rules);
     if let RunRecord::V2(record) = record {
         load::check(record, rules);
+        statistics::check(record, rules);
+        shares::check(record, rules);
+        inflight::check(record, rules);
+        from_cases::check(record, rules);
         schedule::check(record, rules);
         parts::check(record, rules);
         instrument::check(record, rules);
@@ -129,7 +145,13 @@ fn check_record(record: &RunRecord, rules: &mut Rules) {
 
 /// The findings so far.
 #[derive(Debug, Default)]
-struct Rules(Vec<Finding>);
+struct Rules {
+    findings: Vec<Finding>,
+    /// Where it only matters whether a broken rule names a member: that member, and whether one did.
+    sought: Option<JsonPath>,
+    is_named: bool,
+    known: Known,
+}
 
 impl Rules {
     /// Records whether `rule` holds for `members`; `statement` says what must hold and what was
@@ -139,10 +161,15 @@ impl Rules {
         rule: &'static str,
         holds: bool,
         members: impl IntoIterator<Item = JsonPath>,
-        statement: String,
+        statement: impl Display,
     ) {
+        if let Some(sought) = &self.sought {
+            self.is_named |= !holds && members.into_iter().any(|member| member == *sought);
+            return;
+        }
         let members = members.into_iter().collect();
-        self.0.push(Finding { rule, statement, members, broken: !holds });
+        let statement = statement.to_string();
+        self.findings.push(Finding { rule, statement, members, broken: !holds });
     }
 
     /// Records that two whole numbers must be equal.
@@ -155,7 +182,7 @@ impl Rules {
             rule,
             left == right,
             [at(left_path), at(right_path)],
-            format!("{left_path} ({left}) equals {right_path} ({right})"),
+            format_args!("{left_path} ({left}) equals {right_path} ({right})"),
         );
     }
 
@@ -169,13 +196,17 @@ impl Rules {
             rule,
             less <= more,
             [at(less_path), at(more_path)],
-            format!("{less_path} ({less}) is at most {more_path} ({more})"),
+            format_args!("{less_path} ({less}) is at most {more_path} ({more})"),
         );
     }
 
     /// Records that the texts of a list must differ from each other. Where they do not, the
     /// members are those that are equal, one finding a text.
     fn distinct(&mut self, rule: &'static str, what: &str, texts: Vec<(String, JsonPath)>) {
+        // Only numbers are sought.
+        if self.sought.is_some() {
+            return;
+        }
         let mut by_text: BTreeMap<&str, Vec<&JsonPath>> = BTreeMap::new();
         for (text, path) in &texts {
             by_text.entry(text).or_default().push(path);
@@ -184,7 +215,12 @@ impl Rules {
         if by_text.is_empty() {
             let count = texts.len();
             let members: Vec<JsonPath> = texts.into_iter().map(|(_, path)| path).collect();
-            self.check(rule, true, members, format!("{what} differ from each other ({count})"));
+            self.check(
+                rule,
+                true,
+                members,
+                format_args!("{what} differ from each other ({count})"),
+            );
             return;
         }
         for (text, paths) in by_text {

@@ -1,16 +1,22 @@
 //! The golden documents under verification: they hold, and no change to one of their members goes
 //! unseen, but for the members of the comparison that are said to be unproven.
 
+use std::collections::BTreeSet;
+
 use streamgauge_metrics::{
     compared_direction, delta_percent, performance_gate, strict_turnover_gate, unproven, verify,
     within_five_percent,
 };
-use streamgauge_schema::{Document, Json, JsonPath, Layout, ReadError, Segment, file_bytes};
+use streamgauge_schema::{
+    Digest, Document, Json, JsonPath, Layout, ReadError, Segment, file_bytes,
+};
 
 const RECORD: &[u8] = include_bytes!("../../schema/tests/records/serving-performance-v1.json");
 const COMPARISON: &[u8] =
     include_bytes!("../../schema/tests/records/runtime-profile-comparison-v1.json");
 const COMPARISON_V2: &[u8] = include_bytes!("../../schema/tests/records/comparison-v2.json");
+
+const RECORD_V2: &[u8] = include_bytes!("../../schema/tests/run/record.json");
 
 /// The ways in which a value is changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,6 +144,110 @@ fn every_change_to_the_record_is_noticed_and_named() {
         }
     }
     assert_eq!(tried, 316);
+}
+
+/// The neighbours of a number: what a record could say instead.
+fn neighbours(number: &Json) -> Vec<Json> {
+    match number {
+        Json::Uint(number) => {
+            let both = [number.checked_add(1), number.checked_sub(1)];
+            both.into_iter().flatten().map(Json::Uint).collect()
+        }
+        Json::Float(number) => {
+            let thousandth = |by: f64| ((number * 1000.0).round() + by) / 1000.0;
+            let all = [thousandth(1.0), number.next_up(), number.next_down(), thousandth(-1.0)];
+            all.into_iter().filter(|other| other != number).map(Json::Float).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The document with another id, which is the digest of what it now holds.
+fn with_its_digest(tree: &mut Json) -> Vec<u8> {
+    let id = value_at(tree, &JsonPath::root().key("run_id"));
+    let name = id.as_str().and_then(|id| id.rsplit_once('-')).expect("a name and a digest").0;
+    let name = name.to_owned();
+    *id = Json::String(name.clone());
+    let digest = Digest::of_value(tree).expect("finite numbers");
+    *value_at(tree, &JsonPath::root().key("run_id")) =
+        Json::String(format!("{name}-{}", digest.prefix(12)));
+    file_bytes(tree, Layout::Sorted).expect("finite numbers")
+}
+
+/// Quantities that stand for all of their kind, so that not every statistic of every one is tried.
+const TRIED: [&str; 15] = [
+    "batch_",
+    "cached_",
+    "chunk_interval_",
+    "completion_",
+    "e2e_",
+    "error_",
+    "first_",
+    "inflight_",
+    "input_",
+    "length_",
+    "observer_lag_",
+    "request_",
+    "stopped_",
+    "stream_",
+    "total_",
+];
+
+/// The record with these metrics alone.
+fn with_some_metrics(bytes: &[u8]) -> Json {
+    let mut tree: Json = serde_json::from_slice(bytes).expect("the record is JSON");
+    let is_tried = |id: &str| {
+        let is_other = id.starts_with("first_generated_") && !id.ends_with("_median_ms");
+        TRIED.iter().any(|start| id.starts_with(start)) && !is_other
+    };
+    let mut keep = |path: &JsonPath, is_kept: &dyn Fn(&Json) -> bool| {
+        let Json::Array(items) = value_at(&mut tree, path) else { panic!("{path} is a list") };
+        items.retain(is_kept);
+    };
+    let has_tried_id =
+        |metric: &Json| metric.member("id").and_then(Json::as_str).is_some_and(is_tried);
+    keep(&JsonPath::root().key("metrics"), &has_tried_id);
+    let limited = JsonPath::root().key("instrument").key("client_limited");
+    keep(&limited, &|id| id.as_str().is_some_and(is_tried));
+    tree
+}
+
+/// A forger digests the record anew. What still goes unseen is what the explanation says.
+#[test]
+fn unnoticed_changes_to_numbers_of_a_record_are_the_unproven_members() {
+    let tree = with_some_metrics(RECORD_V2);
+    let document = Document::read(&with_its_digest(&mut tree.clone())).unwrap();
+    let broken: Vec<_> = verify(&document).broken().cloned().collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    let (mut paths, mut unnoticed, mut noticed) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    collect(&tree, JsonPath::root(), &mut paths);
+    for path in paths {
+        let mut tree = tree.clone();
+        let others = neighbours(value_at(&mut tree, &path));
+        if others.is_empty() {
+            continue;
+        }
+        let goes_unseen = others.into_iter().any(|other| {
+            *value_at(&mut tree, &path) = other;
+            notice(&with_its_digest(&mut tree), &path) == Notice::Nothing
+        });
+        if goes_unseen {
+            unnoticed.insert(path)
+        } else {
+            noticed.insert(path)
+        };
+    }
+    let unproven: BTreeSet<JsonPath> = unproven(&document).into_iter().collect();
+    assert!(unproven.is_disjoint(&noticed) && unnoticed.is_subset(&unproven));
+    assert_eq!((noticed.len(), unnoticed.len()), (169, 37));
+    for determined in
+        ["cases[", "counts.", "windows.", ".samples", "load.succeeded", "load.offered"]
+    {
+        assert!(
+            !unnoticed.iter().any(|path| path.to_string().contains(determined)),
+            "{determined}"
+        );
+    }
 }
 
 #[test]

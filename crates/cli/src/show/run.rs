@@ -12,6 +12,8 @@ use crate::notices::FailureGroup;
 
 /// Statistics that stand in columns, by the word that ends a label.
 const STATISTICS: [&str; 4] = ["median", "p95", "p99", "mean"];
+/// Statistics that a record holds and the table leaves out.
+const LEFT_OUT: [&str; 4] = ["p90", "standard deviation", "min", "max"];
 
 /// Headings of a table of single values.
 const SINGLES: [&str; 4] = ["", "value", "n", "better"];
@@ -112,22 +114,15 @@ fn figures(record: &RunRecordV2, window: WindowName, format: Format) -> String {
 
 /// Metrics of which there is one value.
 fn singles(record: &RunRecordV2, format: Format) -> String {
-    let peak = record.performance.observed_peak_inflight;
-    let of_the_client = [
-        ("Peak in flight", peak.map_or_else(|| figure(None), count)),
-        ("Mean in flight", figure(record.windows.whole.map(|window| window.mean_inflight))),
-        ("Client's own lag, p99, ms", figure(record.instrument.observer_lag_ms.map(|lag| lag.p99))),
-    ];
-    let of_the_client = of_the_client
-        .into_iter()
-        .map(|(label, value)| [label.to_owned(), value, String::new(), String::new()]);
-    table(format, SINGLES, rates(record, WindowName::Whole).chain(of_the_client))
+    table(format, SINGLES, rates(record, WindowName::Whole))
 }
 
 /// Those that no quantity has several of, a row each.
 fn rates(record: &RunRecordV2, window: WindowName) -> impl Iterator<Item = [String; 4]> {
-    let alone =
-        |metric: &&Metric| split_label(metric).is_none_or(|(_, end)| !STATISTICS.contains(&end));
+    let alone = |metric: &&Metric| {
+        let is_statistic = |end| STATISTICS.contains(&end) || LEFT_OUT.contains(&end);
+        split_label(metric).is_none_or(|(_, end)| !is_statistic(end))
+    };
     of_window(record, window).filter(alone).map(|metric| {
         let label = metric.label.as_str();
         [

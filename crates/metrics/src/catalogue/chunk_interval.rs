@@ -3,11 +3,11 @@
 
 use streamgauge_schema::{Direction, Unit};
 
-use super::{Entry, Family, Population, Presence, RunFigure, Source};
+use super::{Entry, Family, Metrics, Population, Presence, RunFigure, Source};
 use crate::measured::{Extremes, Part};
 use crate::request::millis;
 use crate::sent::Sent;
-use crate::statistic::Statistic::{Mean, P50, P95, P99};
+use crate::statistic::Statistic::P50;
 
 pub(crate) const STREAM_CHUNK_INTERVAL: Family = Family {
     name: "Stream chunk interval",
@@ -23,12 +23,12 @@ pub(crate) const STREAM_CHUNK_INTERVAL: Family = Family {
                   intervals were not kept.",
     example: "Content at 10 and 20 ms, a tool call at 40 ms, content at 50 ms: 10 and 30.",
     source: Source::Gaps {
-        of: |sent| sent.generated_gaps,
+        of: |gaps, sent| gaps.generated(sent.index, sent.output_gaps),
         sum_us: |_| None,
-        metrics: &[Entry::new("stream_chunk_interval_median_ms", P50).in_version_1(
+        metrics: Metrics::These(&[Entry::new("stream_chunk_interval_median_ms", P50).in_version_1(
             "Observed SSE intervals reported by the serving client. Speculative decoding can emit \
              several tokens per chunk; this is not per-token latency.",
-        )],
+        )]),
     },
 };
 
@@ -48,14 +48,9 @@ pub(crate) const CHUNK_INTERVAL: Family = Family {
     example: "Ten events 100 ms apart that hold 40 tokens: nine gaps of 100, while TPOT is \
               900 / 39 = 23.1 ms.",
     source: Source::Gaps {
-        of: |sent| sent.output_gaps,
+        of: |_, sent| sent.output_gaps,
         sum_us: Sent::gap_sum,
-        metrics: &[
-            Entry::new("chunk_interval_p50_ms", P50).and_steady("chunk_interval_steady_p50_ms"),
-            Entry::new("chunk_interval_p95_ms", P95).and_steady("chunk_interval_steady_p95_ms"),
-            Entry::new("chunk_interval_p99_ms", P99).and_steady("chunk_interval_steady_p99_ms"),
-            Entry::new("chunk_interval_mean_ms", Mean).and_steady("chunk_interval_steady_mean_ms"),
-        ],
+        metrics: Metrics::Both("chunk_interval"),
     },
 };
 

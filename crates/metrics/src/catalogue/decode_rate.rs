@@ -3,9 +3,8 @@
 use streamgauge_schema::{Direction, TokenSource, Unit};
 
 use super::tpot::NO_RATE;
-use super::{Entry, Family, Population, Presence, Source};
+use super::{Family, Metrics, Population, Presence, Source};
 use crate::sent::Sent;
-use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 pub(crate) const DECODE_RATE: Family = Family {
     name: "Decode rate",
@@ -23,15 +22,6 @@ pub(crate) const DECODE_RATE: Family = Family {
               slow tail is below p50; p95 and p99 are the fast one.",
     source: Source::Requests {
         value: Sent::decode_rate_tok_per_s,
-        metrics: &[
-            Entry::new("decode_rate_p50_tok_per_s", P50)
-                .and_steady("decode_rate_steady_p50_tok_per_s"),
-            Entry::new("decode_rate_p95_tok_per_s", P95)
-                .and_steady("decode_rate_steady_p95_tok_per_s"),
-            Entry::new("decode_rate_p99_tok_per_s", P99)
-                .and_steady("decode_rate_steady_p99_tok_per_s"),
-            Entry::new("decode_rate_mean_tok_per_s", Mean)
-                .and_steady("decode_rate_steady_mean_tok_per_s"),
-        ],
+        metrics: Metrics::Both("decode_rate"),
     },
 };

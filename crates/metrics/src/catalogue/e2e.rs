@@ -2,9 +2,9 @@
 
 use streamgauge_schema::{Direction, Unit};
 
-use super::{Entry, Family, Population, Presence, Source};
+use super::{Entry, Family, Metrics, Population, Presence, Source};
 use crate::sent::Sent;
-use crate::statistic::Statistic::{Mean, P50, P95, P99};
+use crate::statistic::Statistic::{P50, P95};
 
 pub(crate) const COMPLETION: Family = Family {
     name: "Request completion",
@@ -18,9 +18,9 @@ pub(crate) const COMPLETION: Family = Family {
     absent_when: "The request was never sent.",
     example: "Durations of 3,801.035 and 4,387.226 ms: median 4,094.1305. A refused connection of \
               3 ms is in it; see E2E for succeeded requests alone.",
-    source: Source::Requests {
-        value: Sent::e2e_ms,
-        metrics: &[
+    source: Source::Whole {
+        value: Sent::e2e_us,
+        metrics: Metrics::These(&[
             Entry::new("completion_median_ms", P50).in_version_1(
                 "Full request duration, including reasoning; includes failures with recorded \
                  duration. Includes every response with that timing; missing timings are not zero.",
@@ -29,7 +29,7 @@ pub(crate) const COMPLETION: Family = Family {
                 "Linear-interpolated p95 over all recorded request durations, including failures. \
                  Small samples give an unstable tail estimate.",
             ),
-        ],
+        ]),
     },
 };
 
@@ -45,15 +45,7 @@ pub(crate) const E2E: Family = Family {
     formula: "elapsed_us / 1000",
     absent_when: "Never, for a request that succeeded.",
     example: "End mark at 1,000 ms, socket open for another 30 s: 1,000.",
-    source: Source::Requests {
-        value: Sent::e2e_ms,
-        metrics: &[
-            Entry::new("e2e_p50_ms", P50).and_steady("e2e_steady_p50_ms"),
-            Entry::new("e2e_p95_ms", P95).and_steady("e2e_steady_p95_ms"),
-            Entry::new("e2e_p99_ms", P99).and_steady("e2e_steady_p99_ms"),
-            Entry::new("e2e_mean_ms", Mean).and_steady("e2e_steady_mean_ms"),
-        ],
-    },
+    source: Source::Whole { value: Sent::e2e_us, metrics: Metrics::Both("e2e") },
 };
 
 pub(crate) const E2E_FROM_SCHEDULE: Family = Family {
@@ -70,17 +62,8 @@ pub(crate) const E2E_FROM_SCHEDULE: Family = Family {
                   times.",
     example: "One request at a time, 150 ms each, due every 100 ms: 150, 200, 250, 300, 350, while E2E \
               stays at 150.",
-    source: Source::Requests {
-        value: Sent::e2e_from_schedule_ms,
-        metrics: &[
-            Entry::new("e2e_from_schedule_p50_ms", P50)
-                .and_steady("e2e_from_schedule_steady_p50_ms"),
-            Entry::new("e2e_from_schedule_p95_ms", P95)
-                .and_steady("e2e_from_schedule_steady_p95_ms"),
-            Entry::new("e2e_from_schedule_p99_ms", P99)
-                .and_steady("e2e_from_schedule_steady_p99_ms"),
-            Entry::new("e2e_from_schedule_mean_ms", Mean)
-                .and_steady("e2e_from_schedule_steady_mean_ms"),
-        ],
+    source: Source::Whole {
+        value: Sent::e2e_from_schedule_us,
+        metrics: Metrics::Both("e2e_from_schedule"),
     },
 };

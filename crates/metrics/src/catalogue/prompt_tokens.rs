@@ -2,8 +2,8 @@
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 
-use super::{Entry, Family, Population, Presence, Source};
-use crate::statistic::Statistic::P50;
+use super::{Family, Metrics, Population, Presence, Source};
+use crate::sent::Sent;
 
 pub(crate) const PROMPT_TOKENS: Family = Family {
     name: "Prompt tokens",
@@ -18,8 +18,5 @@ pub(crate) const PROMPT_TOKENS: Family = Family {
     absent_when: "The server reported no count of prompt tokens, or choices of one response report \
                   different usage.",
     example: "512 tokens asked for, 530 counted by the server because its template adds some: 530.",
-    source: Source::Requests {
-        value: |sent| sent.prompt_tokens().map(|tokens| tokens as f64),
-        metrics: &[Entry::new("prompt_tokens_p50_tok", P50)],
-    },
+    source: Source::Whole { value: Sent::prompt_tokens, metrics: Metrics::Whole("prompt_tokens") },
 };

@@ -2,9 +2,8 @@
 
 use streamgauge_schema::{Direction, Unit};
 
-use super::{Entry, Family, Population, Presence, Source};
-use crate::request::millis;
-use crate::statistic::Statistic::{Mean, P50, P95, P99};
+use super::{Family, Metrics, Population, Presence, Source};
+use crate::sent::Sent;
 
 pub(crate) const QUEUE_DELAY: Family = Family {
     name: "Queue delay",
@@ -21,13 +20,5 @@ pub(crate) const QUEUE_DELAY: Family = Family {
                   with due times.",
     example: "10 requests a second of 500 ms each, at most one under way, 8 requests: 0, 400, 800 … \
               2,800, in the mean 1,400.",
-    source: Source::Requests {
-        value: |sent| sent.delay_us().map(millis),
-        metrics: &[
-            Entry::new("queue_delay_p50_ms", P50),
-            Entry::new("queue_delay_p95_ms", P95),
-            Entry::new("queue_delay_p99_ms", P99),
-            Entry::new("queue_delay_mean_ms", Mean),
-        ],
-    },
+    source: Source::Whole { value: Sent::delay_us, metrics: Metrics::Both("queue_delay") },
 };

@@ -20,6 +20,7 @@ fn ids_are_unique_and_follow_the_convention() {
     assert_eq!(ids.len(), catalogue().len());
     for spec in catalogue().iter().filter(|spec| !spec.in_version_1) {
         let suffix = match spec.unit {
+            Unit::Count => "_count",
             Unit::Milliseconds => "_ms",
             Unit::Ratio => "_ratio",
             Unit::Tokens => "_tok",

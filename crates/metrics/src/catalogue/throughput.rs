@@ -4,10 +4,15 @@ use streamgauge_schema::{Direction, TokenSource, Unit};
 
 use super::{Entry, Family, Population, Presence, RunFigure, Source};
 use crate::measured::Part;
-use crate::sent::OutputTokens;
+use crate::sent::{OutputTokens, Sent};
 
 /// The name of completion throughput over the steady window.
 const STEADY_TOKENS: &str = "completion_throughput_steady_tok_per_s";
+
+/// When the tokens of a run are not known.
+pub(super) const OUTPUT_UNKNOWN: &str = "Any request with output has no usable usage: none, ambiguous, or 0 tokens (the definition then \
+     says how many); nothing was sent, or the batch has no duration. A request without output counts \
+     0 tokens.";
 
 pub(crate) const COMPLETION_THROUGHPUT: Family = Family {
     name: "End-to-end completion throughput",
@@ -18,9 +23,7 @@ pub(crate) const COMPLETION_THROUGHPUT: Family = Family {
     token_source: Some(TokenSource::ServerUsage),
     meaning: "completion tokens divided by the measured batch duration",
     formula: "Σ completion_tokens / batch_duration_seconds",
-    absent_when: "Any request with output has no usable usage: none, ambiguous, or 0 tokens (the \
-                  definition then says how many); nothing was sent, or the batch has no duration. \
-                  A request without output counts 0 tokens.",
+    absent_when: OUTPUT_UNKNOWN,
     example: "787 tokens in 37.153 s: 21.18 tok/s, prefill, waiting and failures inside.",
     source: Source::Run {
         metric: Entry::of_run("completion_throughput_tps").and_steady(STEADY_TOKENS).in_version_1(
@@ -28,8 +31,44 @@ pub(crate) const COMPLETION_THROUGHPUT: Family = Family {
              including prefill, waiting and failed requests. Token accounting is stated in the \
              serving cell.",
         ),
-        figure: completion_throughput,
+        figure: |part| token_throughput(part, output_tokens),
     },
+};
+
+pub(crate) const INPUT_THROUGHPUT: Family = Family {
+    name: "Input throughput",
+    meaning: "Prompt tokens that the server reports, those from its cache included, divided by the \
+              entire measured batch duration.",
+    formula: "Σ prompt_tokens / batch_duration_seconds",
+    absent_when: "Any request with output has no usable count of prompt tokens (the definition then \
+                  says how many); nothing was sent, or the batch has no duration. A request without \
+                  output and usage counts 0 tokens.",
+    example: "64 prompts of 512 tokens in 10.0 s: 3,276.8 tok/s.",
+    source: Source::Run {
+        metric: Entry::of_run("input_throughput_tok_per_s")
+            .and_steady("input_throughput_steady_tok_per_s"),
+        figure: |part| token_throughput(part, input_tokens),
+    },
+    ..COMPLETION_THROUGHPUT
+};
+
+pub(crate) const TOTAL_THROUGHPUT: Family = Family {
+    name: "Total throughput",
+    meaning: "Prompt and completion tokens that the server reports, divided by the entire measured \
+              batch duration.",
+    formula: "(Σ prompt_tokens + Σ completion_tokens) / batch_duration_seconds",
+    absent_when: "As input or completion throughput.",
+    example: "64 prompts of 512 tokens and answers of 128 in 10.0 s: 4,096 tok/s.",
+    source: Source::Run {
+        metric: Entry::of_run("total_throughput_tok_per_s")
+            .and_steady("total_throughput_steady_tok_per_s"),
+        figure: |part| {
+            token_throughput(part, |sent| {
+                Some(input_tokens(sent)?.saturating_add(output_tokens(sent)?))
+            })
+        },
+    },
+    ..COMPLETION_THROUGHPUT
 };
 
 pub(crate) const BATCH_DURATION: Family = Family {
@@ -80,14 +119,28 @@ pub(crate) const REQUEST_THROUGHPUT: Family = Family {
     },
 };
 
-fn completion_throughput(part: Part<'_>) -> RunFigure {
+/// The tokens that one request adds: nothing without output and usage, and `None` where it has
+/// output that no count belongs to.
+fn output_tokens(sent: &Sent) -> Option<u64> {
+    match sent.output_tokens {
+        OutputTokens::None => Some(0),
+        OutputTokens::Counted(count) => Some(count),
+        OutputTokens::Unknown => None,
+    }
+}
+
+fn input_tokens(sent: &Sent) -> Option<u64> {
+    let has_none = sent.output_tokens == OutputTokens::None;
+    sent.prompt_tokens().or(has_none.then_some(0))
+}
+
+fn token_throughput(part: Part<'_>, of: fn(&Sent) -> Option<u64>) -> RunFigure {
     let (mut tokens, mut with_output, mut missing) = (0_u64, 0_u64, 0_u64);
     for sent in part.sent() {
         with_output += u64::from(sent.output_tokens != OutputTokens::None);
-        match sent.output_tokens {
-            OutputTokens::None => {}
-            OutputTokens::Counted(count) => tokens = tokens.saturating_add(count),
-            OutputTokens::Unknown => missing += 1,
+        match of(sent) {
+            Some(count) => tokens = tokens.saturating_add(count),
+            None => missing += 1,
         }
     }
     let value = if missing == 0 { per_second(part, tokens) } else { None };

@@ -2,9 +2,8 @@
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 
-use super::{Entry, Family, Population, Presence, Source};
+use super::{Family, Metrics, Population, Presence, Source};
 use crate::sent::Sent;
-use crate::statistic::Statistic::{Mean, P50, P95, P99};
 
 /// When a request has neither TPOT nor decode rate.
 pub(super) const NO_RATE: &str = "Usage is absent or ambiguous or says 0 tokens, fewer than two \
@@ -25,13 +24,5 @@ pub(crate) const TPOT: Family = Family {
     absent_when: NO_RATE,
     example: "512 tokens allowed, 100 generated, first output to last 0.99 s: 10.0 ms, whatever \
               was allowed.",
-    source: Source::Requests {
-        value: Sent::tpot_ms,
-        metrics: &[
-            Entry::new("tpot_p50_ms", P50).and_steady("tpot_steady_p50_ms"),
-            Entry::new("tpot_p95_ms", P95).and_steady("tpot_steady_p95_ms"),
-            Entry::new("tpot_p99_ms", P99).and_steady("tpot_steady_p99_ms"),
-            Entry::new("tpot_mean_ms", Mean).and_steady("tpot_steady_mean_ms"),
-        ],
-    },
+    source: Source::Requests { value: Sent::tpot_ms, metrics: Metrics::Both("tpot") },
 };

@@ -2,9 +2,9 @@
 
 use streamgauge_schema::{Direction, Unit};
 
-use super::{Entry, Family, Population, Presence, Source};
+use super::{Entry, Family, Metrics, Population, Presence, Source};
 use crate::sent::Sent;
-use crate::statistic::Statistic::{Mean, P50, P95, P99};
+use crate::statistic::Statistic::P50;
 
 pub(crate) const FIRST_FINAL_CONTENT: Family = Family {
     name: "First final content",
@@ -19,12 +19,12 @@ pub(crate) const FIRST_FINAL_CONTENT: Family = Family {
                   the content: then the channel does not hold the final answer alone.",
     example: "Reasoning at 100 ms, content at 4,100 ms: 4,100. Cut by length while reasoning: \
               none. `<think>` at the start of the content: none.",
-    source: Source::Requests {
-        value: Sent::ttfc_ms,
-        metrics: &[Entry::new("first_final_content_median_ms", P50).in_version_1(
+    source: Source::Whole {
+        value: Sent::ttfc_us,
+        metrics: Metrics::These(&[Entry::new("first_final_content_median_ms", P50).in_version_1(
             "First nonempty final-content delta; arrival does not establish correctness or \
              usefulness. Includes every response with that timing; missing timings are not zero.",
-        )],
+        )]),
     },
 };
 
@@ -41,13 +41,5 @@ pub(crate) const TTFC: Family = Family {
     absent_when: "As for the first final content above.",
     example: "Reasoning at 100 ms, content at 4,100 ms: 4,100, beside a TTFT of 100. Without \
               reasoning and tool calls it equals TTFT.",
-    source: Source::Requests {
-        value: Sent::ttfc_ms,
-        metrics: &[
-            Entry::new("ttfc_p50_ms", P50),
-            Entry::new("ttfc_p95_ms", P95),
-            Entry::new("ttfc_p99_ms", P99),
-            Entry::new("ttfc_mean_ms", Mean),
-        ],
-    },
+    source: Source::Whole { value: Sent::ttfc_us, metrics: Metrics::Both("ttfc") },
 };

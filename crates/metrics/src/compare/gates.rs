@@ -6,7 +6,7 @@ use streamgauge_schema::{
 };
 
 use super::CompareError;
-use crate::catalogue::catalogue;
+use crate::catalogue::spec;
 use crate::statistic::Statistic;
 
 /// Samples that must lie beyond a quantile on average before it is judged.
@@ -46,11 +46,15 @@ fn one(gate: &Gate, metric: &Metric) -> Result<GateInForce, CompareError> {
 
 /// The statistic of a metric of the catalogue.
 fn known_statistic(id: &Identifier) -> Option<GateStatistic> {
-    let spec = catalogue().iter().find(|spec| spec.id == *id)?;
+    let spec = spec(id.as_str())?;
     Some(match spec.statistic {
-        None => GateStatistic::RunValue,
+        // One value of the run, whatever it is taken of: no share of the samples lies beyond it.
+        None | Some(Statistic::Max | Statistic::Min | Statistic::StandardDeviation) => {
+            GateStatistic::RunValue
+        }
         Some(Statistic::Mean) => GateStatistic::Mean,
         Some(Statistic::P50) => GateStatistic::P50,
+        Some(Statistic::P90) => GateStatistic::P90,
         Some(Statistic::P95) => GateStatistic::P95,
         Some(Statistic::P99) => GateStatistic::P99,
     })
@@ -86,6 +90,8 @@ mod tests {
             ("ttft_p50_ms", Some(GateStatistic::P50)),
             ("completion_p95_ms", Some(GateStatistic::P95)),
             ("chunk_interval_mean_ms", Some(GateStatistic::Mean)),
+            ("ttft_p90_ms", Some(GateStatistic::P90)),
+            ("ttft_max_ms", Some(GateStatistic::RunValue)),
             ("completion_throughput_tps", Some(GateStatistic::RunValue)),
             ("unheard_of", None),
         ];

@@ -32,13 +32,8 @@ pub fn quantiles_of_u32(values: &[u32], qs: &[f64]) -> Vec<Option<f64>> {
     places.retain(|place| *place < values.len());
     places.sort_unstable();
     places.dedup();
-    let countable = (FEW_VALUES..=MANY_VALUES).contains(&values.len());
-    let at_places = if countable && places.len() <= MANY_BUCKETS {
-        by_counting(values, &places)
-    } else {
-        by_sorting(values, &places)
-    };
-    let at = |place: usize| places.binary_search(&place).ok().map(|index| at_places[index]);
+    let found = at_places(values.len(), |visit| visit(values), &places);
+    let at = |place: usize| places.binary_search(&place).ok().map(|index| found[index]);
     let quantile = |rank: Option<Rank>| {
         let rank = rank?;
         let lo = f64::from(at(rank.below)?);
@@ -48,19 +43,37 @@ pub fn quantiles_of_u32(values: &[u32], qs: &[f64]) -> Vec<Option<f64>> {
     ranks.into_iter().map(quantile).collect()
 }
 
-fn by_sorting(values: &[u32], places: &[usize]) -> Vec<u32> {
-    let mut sorted = values.to_vec();
+/// The values at these places of the sorted order, of so many values that `each` visits slice by
+/// slice, always the same; places rise and are below the number of values.
+pub(crate) fn at_places(
+    count: usize,
+    each: impl Fn(&mut dyn FnMut(&[u32])),
+    places: &[usize],
+) -> Vec<u32> {
+    let countable = (FEW_VALUES..=MANY_VALUES).contains(&count);
+    if countable && places.len() <= MANY_BUCKETS {
+        by_counting(each, places)
+    } else {
+        by_sorting(each, places)
+    }
+}
+
+fn by_sorting(each: impl Fn(&mut dyn FnMut(&[u32])), places: &[usize]) -> Vec<u32> {
+    let mut sorted = Vec::new();
+    each(&mut |values| sorted.extend_from_slice(values));
     sorted.sort_unstable();
     places.iter().map(|place| sorted[*place]).collect()
 }
 
 /// The values at these places of the sorted order; places rise and are below the number of values,
 /// which is at most [`MANY_VALUES`].
-fn by_counting(values: &[u32], places: &[usize]) -> Vec<u32> {
+fn by_counting(each: impl Fn(&mut dyn FnMut(&[u32])), places: &[usize]) -> Vec<u32> {
     let mut by_upper = vec![0_u32; BUCKETS];
-    for value in values {
-        by_upper[upper(*value)] += 1;
-    }
+    each(&mut |values| {
+        for value in values {
+            by_upper[upper(*value)] += 1;
+        }
+    });
     // Which table a bucket counts into: the first one takes all that nobody asked for.
     let mut table_of = vec![0_u8; BUCKETS];
     let mut wanted: Vec<(usize, u8, usize)> = Vec::with_capacity(places.len());
@@ -77,10 +90,12 @@ fn by_counting(values: &[u32], places: &[usize]) -> Vec<u32> {
         wanted.push((bucket, table_of[bucket], place - before));
     }
     let mut by_lower = vec![0_u32; BUCKETS * (usize::from(tables) + 1)];
-    for value in values {
-        let table = usize::from(table_of[upper(*value)]);
-        by_lower[table << HALF | lower(*value)] += 1;
-    }
+    each(&mut |values| {
+        for value in values {
+            let table = usize::from(table_of[upper(*value)]);
+            by_lower[table << HALF | lower(*value)] += 1;
+        }
+    });
     let value = |(bucket, table, mut place): (usize, u8, usize)| {
         let table = &by_lower[usize::from(table) << HALF..][..BUCKETS];
         let found = table.iter().position(|count| {
@@ -132,7 +147,10 @@ mod tests {
         #[test]
         fn counting_finds_what_sorting_finds(values in values()) {
             let places: Vec<usize> = (0..values.len()).step_by(values.len().div_ceil(6)).collect();
-            prop_assert_eq!(by_counting(&values, &places), by_sorting(&values, &places));
+            // In two slices, as values of several responses are.
+            let (some, others) = values.split_at(values.len() / 3);
+            let each = |visit: &mut dyn FnMut(&[u32])| [some, others].into_iter().for_each(visit);
+            prop_assert_eq!(by_counting(each, &places), by_sorting(each, &places));
         }
 
         #[test]

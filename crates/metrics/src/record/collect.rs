@@ -170,7 +170,10 @@ impl<'a> RunCollector<'a> {
             // Whatever came before the last line was due, but some of it was lost.
             None => sent.iter().map(|sent| sent.index + 1).max().unwrap_or(0),
         };
-        let measured = self.gathered.close(plan, offered);
+        // A run that was cut off has lost the spans of what was under way.
+        let may_be_lost = offered > sent.len() as u64 || journal::ends_by_time(&plan.load);
+        let mut measured = self.gathered.close(plan, offered);
+        measured.lacks_spans = trailer.is_none() && may_be_lost;
         journal::check_due_times(&measured.sent)?;
         Ok(CollectedRun {
             plan,

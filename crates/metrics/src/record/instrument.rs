@@ -5,15 +5,13 @@ use streamgauge_schema::{InstrumentReport, Metric, RequestLine, Spread};
 use super::{CollectedRun, text};
 use crate::client_limited::{client_limited, delay_ms};
 use crate::error::RecordError;
-use crate::quantile::quantile_of;
 use crate::sent::Sent;
-use crate::sorted::{Sorted, SortedMicros};
+use crate::statistic::Statistic;
+use crate::whole::Whole;
 
 /// Sums over measured requests.
 #[derive(Debug, Default)]
 pub(super) struct InstrumentSums {
-    /// How long bytes lay unread, for each read with a usable stamp.
-    lags_us: Vec<u32>,
     reads: u64,
     coalesced_reads: u64,
     stale_connections: u64,
@@ -21,10 +19,7 @@ pub(super) struct InstrumentSums {
 }
 
 impl InstrumentSums {
-    /// Takes a line that was checked: its lags are no longer than a second.
     pub(super) fn add(&mut self, line: &RequestLine) {
-        let lags_us = line.observer_lag_us.iter().flatten();
-        self.lags_us.extend(lags_us.map(|us| u32::try_from(*us).unwrap_or(u32::MAX)));
         if let Some(seen) = &line.observation {
             self.reads = self.reads.saturating_add(seen.reads);
             self.coalesced_reads = self.coalesced_reads.saturating_add(seen.coalesced_reads);
@@ -39,7 +34,7 @@ pub(super) fn report(
     metrics: &[Metric],
 ) -> Result<InstrumentReport, RecordError> {
     let (instrument, sums) = (&run.plan.instrument, &run.instrument);
-    let lag = spread(&sums.lags_us.clone().into());
+    let lag = spread(&run.measured.lags.us);
     let lateness = spread(&run.measured.sent.iter().filter_map(Sent::lateness_us).collect());
     Ok(InstrumentReport {
         version: text(run.plan.instrument_version.as_str())?,
@@ -55,10 +50,11 @@ pub(super) fn report(
     })
 }
 
-fn spread(sorted: &SortedMicros) -> Option<Spread> {
+fn spread(us: &Whole) -> Option<Spread> {
+    let summary = us.summary(1000.0);
     Some(Spread {
-        median: quantile_of(sorted, 0.5)?,
-        p99: quantile_of(sorted, 0.99)?,
-        max: sorted.at(sorted.count() - 1)?,
+        median: Statistic::P50.of(&summary)?,
+        p99: Statistic::P99.of(&summary)?,
+        max: Statistic::Max.of(&summary)?,
     })
 }

@@ -1,15 +1,15 @@
 //! What was offered and what became of it, the serving cell, and the windows of the run.
 
 use streamgauge_schema::{
-    Completion, Identifier, IntervalBasis, LoadReport, LoadShape, Millis, Performance, RunStatus,
-    StageReport, Window, Windows,
+    Completion, Identifier, IntervalBasis, LoadReport, LoadShape, Metric, Millis, Performance,
+    RunStatus, StageReport, Window, Windows,
 };
 
 use super::CollectedRun;
-use super::journal::ends_by_time;
 use crate::cached::is_contaminated;
+use crate::catalogue::{MEAN_INFLIGHT, PEAK_INFLIGHT, STEADY_INFLIGHT};
 use crate::gate::{Grounds, performance_eligible};
-use crate::inflight::{Span, mean_inflight, peak_inflight};
+use crate::inflight::Span;
 use crate::measured::Measured;
 use crate::sent::Sent;
 
@@ -68,15 +68,10 @@ pub(super) fn is_late(sent: &Sent) -> bool {
     sent.delay_us().is_some_and(|us| us > LATE_AFTER_US)
 }
 
-/// The serving cell. A run that was cut off has lost the spans of what was under way.
-pub(super) fn serving_cell(run: &CollectedRun<'_>) -> Performance {
+/// The serving cell.
+pub(super) fn serving_cell(run: &CollectedRun<'_>, metrics: &[Metric]) -> Performance {
     let (plan, measured) = (run.plan, &run.measured);
     let input_tokens = || measured.sent.iter().filter_map(Sent::prompt_tokens);
-    let mut spans: Vec<Option<Span>> = measured.spans().into_iter().map(Some).collect();
-    let may_be_lost = measured.count(Completion::NotSent) > 0 || ends_by_time(&plan.load);
-    if run.trailer.is_none() && may_be_lost {
-        spans.push(None);
-    }
     Performance {
         version: Identifier::new("serving-cell-v1").expect("letters, digits and '-'"),
         target_input_tokens: plan.workload.target_input_tokens,
@@ -84,7 +79,7 @@ pub(super) fn serving_cell(run: &CollectedRun<'_>) -> Performance {
         actual_input_tokens_max: input_tokens().max(),
         cache_state: plan.cache_state.clone(),
         client_concurrency_limit: plan.load.shape.max_inflight().unwrap_or(measured.offered),
-        observed_peak_inflight: peak_inflight(&spans),
+        observed_peak_inflight: figure(metrics, PEAK_INFLIGHT).map(|peak| peak as u64),
         stream_interval_basis: if run.responses.with_gaps > 0 {
             IntervalBasis::SseChunks
         } else {
@@ -95,14 +90,20 @@ pub(super) fn serving_cell(run: &CollectedRun<'_>) -> Performance {
     }
 }
 
-pub(super) fn windows(run: &Measured) -> Windows {
-    let spans = run.spans();
-    let window = |span: Span| {
-        mean_inflight(&spans, span).map(|mean_inflight| Window {
+pub(super) fn windows(run: &Measured, metrics: &[Metric]) -> Windows {
+    let window = |span: Span, mean: &str| {
+        figure(metrics, mean).map(|mean_inflight| Window {
             from_ms: Millis::from_micros(span.from_us),
             to_ms: Millis::from_micros(span.to_us),
             mean_inflight,
         })
     };
-    Windows { whole: run.batch().and_then(window), steady: run.steady.and_then(window) }
+    Windows {
+        whole: run.batch().and_then(|span| window(span, MEAN_INFLIGHT)),
+        steady: run.steady.and_then(|span| window(span, STEADY_INFLIGHT)),
+    }
+}
+
+fn figure(metrics: &[Metric], id: &str) -> Option<f64> {
+    metrics.iter().find(|metric| metric.id.as_str() == id)?.value
 }

@@ -16,7 +16,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
         "completed-ran-all",
         *status != RunStatus::Completed || not_run == 0,
         [at("status"), outcome_count(record, CaseOutcome::NotRun)],
-        format!("a completed run has no not_run case (status {status}, not_run {not_run})"),
+        format_args!("a completed run has no not_run case (status {status}, not_run {not_run})"),
     );
 }
 
@@ -30,14 +30,14 @@ fn check_counts(record: &RunRecord, rules: &mut Rules) {
         "counts-sum-to-declared",
         sum == declared,
         [at("counts.declared")].into_iter().chain(outcomes),
-        format!("counts.outcomes sum ({sum}) to counts.declared ({declared})"),
+        format_args!("counts.outcomes sum ({sum}) to counts.declared ({declared})"),
     );
     for (outcome, count) in &counts.outcomes {
         rules.check(
             "counts-leave-out-zeros",
             *count > 0,
             [outcome_count(record, *outcome)],
-            format!("an outcome that stands in counts.outcomes occurred ({outcome}: {count})"),
+            format_args!("an outcome that stands in counts.outcomes occurred ({outcome}: {count})"),
         );
     }
     let (primary, passes) = (counts.primary_passes, count(record, CaseOutcome::Pass));
@@ -45,7 +45,9 @@ fn check_counts(record: &RunRecord, rules: &mut Rules) {
         "primary-passes-passed",
         primary <= passes,
         [at("counts.primary_passes"), outcome_count(record, CaseOutcome::Pass)],
-        format!("counts.primary_passes ({primary}) are at most counts.outcomes.pass ({passes})"),
+        format_args!(
+            "counts.primary_passes ({primary}) are at most counts.outcomes.pass ({passes})"
+        ),
     );
 }
 
@@ -55,7 +57,7 @@ fn check_cases(record: &RunRecord, cases: &[Case], rules: &mut Rules) {
         "declared-matches-cases",
         counts.declared == cases.len() as u64,
         [at("counts.declared"), at("cases")],
-        format!(
+        format_args!(
             "counts.declared ({}) equals the number of cases ({})",
             counts.declared,
             cases.len()
@@ -73,7 +75,9 @@ fn check_cases(record: &RunRecord, cases: &[Case], rules: &mut Rules) {
             [outcome_count(record, outcome)]
                 .into_iter()
                 .chain(having.into_iter().map(|index| member(index, "outcome"))),
-            format!("counts.outcomes.{outcome} ({recorded}) equals the cases with it ({found})"),
+            format_args!(
+                "counts.outcomes.{outcome} ({recorded}) equals the cases with it ({found})"
+            ),
         );
     }
     let passes = places(cases, |case| case.primary_outcome == CaseOutcome::Pass).len();
@@ -83,7 +87,7 @@ fn check_cases(record: &RunRecord, cases: &[Case], rules: &mut Rules) {
         [at("counts.primary_passes")]
             .into_iter()
             .chain((0..cases.len()).map(|index| member(index, "primary_outcome"))),
-        format!(
+        format_args!(
             "counts.primary_passes ({}) equals the cases whose primary_outcome is pass ({passes})",
             counts.primary_passes
         ),
@@ -105,7 +109,7 @@ fn check_case(index: usize, case: &Case, rules: &mut Rules) {
         "primary-outcome-fits",
         primary == CaseOutcome::Unverified || graded && primary == outcome,
         [member(index, "outcome"), member(index, "primary_outcome")],
-        format!(
+        format_args!(
             "primary_outcome ({primary}) is unverified, or pass or fail as the outcome ({outcome})"
         ),
     );
@@ -114,7 +118,9 @@ fn check_case(index: usize, case: &Case, rules: &mut Rules) {
             "passes-have-no-failure-stage",
             outcome != CaseOutcome::Pass,
             [member(index, "outcome"), member(index, "failure_stage")],
-            format!("a case that passed has no failure_stage (outcome {outcome}, stage {stage})"),
+            format_args!(
+                "a case that passed has no failure_stage (outcome {outcome}, stage {stage})"
+            ),
         );
     }
     if let Some(duration) = case.duration_ms {
@@ -122,7 +128,7 @@ fn check_case(index: usize, case: &Case, rules: &mut Rules) {
             "durations-are-whole-microseconds",
             duration.to_micros().is_some(),
             [member(index, "duration_ms")],
-            format!("duration_ms ({:?}) is a whole number of microseconds", duration.value()),
+            format_args!("duration_ms ({:?}) is a whole number of microseconds", duration.value()),
         );
     }
 }

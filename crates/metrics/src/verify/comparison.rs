@@ -37,7 +37,7 @@ pub(super) fn check(comparison: &Comparison, rules: &mut Rules) {
         "strict-turnover-gate-follows",
         recorded == strict,
         [at("strict_turnover_gate_passed")].into_iter().chain(counts),
-        format!(
+        format_args!(
             "strict_turnover_gate_passed ({recorded}) says whether there is a turnover run of the \
              candidate and all passed exactly ({strict})"
         ),
@@ -60,7 +60,7 @@ fn check_performance_gate(comparison: &Comparison, rules: &mut Rules) {
         "performance-gate-follows",
         recorded == expected,
         members,
-        format!(
+        format_args!(
             "performance_gate_passed ({recorded}) says whether both sides are eligible in every \
              cell and every metric is within the limit ({expected})"
         ),
@@ -73,7 +73,7 @@ fn check_cell(path: JsonPath, cell: &CellComparison, rules: &mut Rules) {
             "median-of-counts",
             tokens >= 0.0 && (tokens * 2.0).fract() == 0.0,
             [path.clone().key("median_prompt_tokens")],
-            format!("median_prompt_tokens ({tokens:?}) is a whole or a half number"),
+            format_args!("median_prompt_tokens ({tokens:?}) is a whole or a half number"),
         );
     }
     for (name, metric) in cell.metrics.iter() {
@@ -93,7 +93,7 @@ fn check_metric(name: &str, path: &JsonPath, metric: &MetricComparison, rules: &
                 "compared-values-in-range",
                 (0.0..=f64::MAX).contains(&value),
                 [member(key)],
-                format!("{key} of {name} ({value:?}) is finite and not negative"),
+                format_args!("{key} of {name} ({value:?}) is finite and not negative"),
             );
         }
     }
@@ -104,7 +104,7 @@ fn check_metric(name: &str, path: &JsonPath, metric: &MetricComparison, rules: &
         "delta-follows",
         same_bits(metric.delta_percent, delta),
         [member("baseline"), member("candidate"), member("delta_percent")],
-        format!(
+        format_args!(
             "delta_percent of {name} ({}) is (candidate / baseline − 1) · 100, {} ({seen})",
             shown(metric.delta_percent),
             shown(delta)
@@ -117,7 +117,7 @@ fn check_metric(name: &str, path: &JsonPath, metric: &MetricComparison, rules: &
         "flag-follows",
         flag == within,
         [member("baseline"), member("candidate"), member("no_more_than_5_percent_regression")],
-        format!(
+        format_args!(
             "no_more_than_5_percent_regression of {name} ({flag}) is {within} ({seen}, {})",
             direction.as_str().replace('_', " ")
         ),
@@ -131,7 +131,7 @@ pub(super) fn check_turnover(path: &JsonPath, turnover: &Turnover, rules: &mut R
         "turnover-adds-up",
         passed.checked_add(failed) == Some(requests),
         [member("requests"), member("exact_output_passed"), member("failed")],
-        format!(
+        format_args!(
             "{path}: requests ({requests}) equal exact_output_passed ({passed}) + failed ({failed})"
         ),
     );
@@ -140,14 +140,14 @@ pub(super) fn check_turnover(path: &JsonPath, turnover: &Turnover, rules: &mut R
         "failures-are-listed",
         failed == listed as u64,
         [member("failed"), member("failures")],
-        format!("{path}: failed ({failed}) equals the number of failures ({listed})"),
+        format_args!("{path}: failed ({failed}) equals the number of failures ({listed})"),
     );
     check_responses(path, turnover, rules);
     rules.check(
         "failed-turnover-ineligible",
         failed == 0 || !turnover.performance_eligible,
         [member("failed"), member("performance_eligible")],
-        format!(
+        format_args!(
             "{path}: a run with failures is not performance_eligible (failed {failed}, \
              eligible {})",
             turnover.performance_eligible
@@ -163,7 +163,7 @@ pub(super) fn check_turnover(path: &JsonPath, turnover: &Turnover, rules: &mut R
             "failure-index-in-range",
             failure.request_index < requests,
             [failure_path(index, "request_index"), member("requests")],
-            format!(
+            format_args!(
                 "{path}: request_index ({}) is below requests ({requests})",
                 failure.request_index
             ),
@@ -191,7 +191,7 @@ fn check_responses(path: &JsonPath, turnover: &Turnover, rules: &mut Rules) {
         "responses-in-range",
         (answered..=turnover.requests).contains(&received),
         members,
-        format!(
+        format_args!(
             "{path}: responses_received ({received}) is at least the requests judged by their \
              output ({answered}) and at most requests ({})",
             turnover.requests
@@ -210,6 +210,6 @@ fn check_canary(failure: &TurnoverFailure, members: [JsonPath; 2], rules: &mut R
         "canary-fits-class",
         holds,
         members,
-        format!("canary_passed ({seen}) fits failure_class ({})", failure.failure_class),
+        format_args!("canary_passed ({seen}) fits failure_class ({})", failure.failure_class),
     );
 }

@@ -8,14 +8,15 @@ use streamgauge_schema::{
 };
 
 use super::{Rules, at, same_bits, shown};
-use crate::catalogue::{MetricSpec, Population, catalogue};
+use crate::catalogue::{MetricSpec, Population, spec};
 use crate::quantile::{median, quantile};
+use crate::statistic::Statistic;
 
 pub(super) const BATCH_DURATION: &str = "batch_duration_seconds";
 const THROUGHPUT: &str = "completion_throughput_tps";
 
-/// Beginnings of the names of metrics to which a request adds as many values as it has.
-const POOLED: [&str; 2] = ["chunk_interval_", "stream_chunk_interval_"];
+/// Beginning of the names of metrics of the run that are taken from all its gaps.
+const OF_ALL_GAPS: &str = "stream_chunk_interval_";
 
 pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
     let metrics = Metrics(record.metrics());
@@ -42,6 +43,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
     }
     if let RunRecord::V2(record) = record {
         for (index, metric) in record.metrics.iter().enumerate() {
+            check_spec(index, metric, rules);
             check_interval(index, metric, rules);
             check_population(index, metric, record, rules);
         }
@@ -65,7 +67,7 @@ fn check_value(index: usize, metric: &MetricV1, rules: &mut Rules) {
         "values-in-range",
         (0.0..=most).contains(&value),
         [member(index, "value"), member(index, "unit")],
-        format!("{} ({value:?} {}) is {range}", metric.id, metric.unit),
+        format_args!("{} ({value:?} {}) is {range}", metric.id, metric.unit),
     );
 }
 
@@ -73,19 +75,20 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
     let (id, samples) = (metric.id.as_str(), metric.samples);
     let members = || [member(index, "value"), member(index, "samples")];
     let seen = format!("value {}, samples {samples}", shown(metric.value));
-    if spec(id).is_some_and(|spec| spec.statistic.is_some()) {
+    let statistic = spec(id).and_then(|spec| spec.statistic);
+    if statistic.is_some_and(|statistic| statistic != Statistic::StandardDeviation) {
         rules.check(
             "value-where-samples",
             metric.value.is_some() == (samples > 0),
             members(),
-            format!("{id} has a value exactly where samples entered ({seen})"),
+            format_args!("{id} has a value exactly where samples entered ({seen})"),
         );
     } else {
         rules.check(
             "no-value-without-samples",
             metric.value.is_none() || samples > 0,
             members(),
-            format!("{id} has no value where no sample entered ({seen})"),
+            format_args!("{id} has no value where no sample entered ({seen})"),
         );
     }
     if adds_one_a_request(id) {
@@ -93,7 +96,9 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
             "samples-were-declared",
             samples <= declared,
             [member(index, "samples"), at("counts.declared")],
-            format!("{id} has at most one sample a declared request ({samples} of {declared})"),
+            format_args!(
+                "{id} has at most one sample a declared request ({samples} of {declared})"
+            ),
         );
     }
     if id == BATCH_DURATION {
@@ -101,19 +106,14 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
             "one-batch-duration",
             samples <= 1,
             [member(index, "samples")],
-            format!("{id} is taken from one run (samples {samples})"),
+            format_args!("{id} is taken from one run (samples {samples})"),
         );
     }
 }
 
-/// What the catalogue says of a metric; it may not know it.
-pub(super) fn spec(id: &str) -> Option<&'static MetricSpec> {
-    catalogue().iter().find(|spec| spec.id.as_str() == id)
-}
-
 /// Whether a metric is known to have at most one value a request.
 pub(super) fn adds_one_a_request(id: &str) -> bool {
-    spec(id).is_some() && !POOLED.iter().any(|prefix| id.starts_with(prefix))
+    spec(id).is_some_and(|spec| !spec.is_pooled) && !id.starts_with(OF_ALL_GAPS)
 }
 
 /// The rank, in percent, that a word of a metric's name stands for.
@@ -124,10 +124,14 @@ fn percent(word: &str) -> Option<u8> {
     }
 }
 
-/// Quantiles of the same samples rise with their rank.
+/// Quantiles of the same samples rise with their rank: of metrics that the catalogue does not know, and
+/// of the golden ones. The others have rules of their own.
 fn check_families(metrics: &Metrics, rules: &mut Rules) {
     let mut families: BTreeMap<Vec<&str>, Vec<(u8, usize)>> = BTreeMap::new();
     for (index, metric) in metrics.0.iter().enumerate() {
+        if spec(metric.id.as_str()).is_some_and(|spec| !spec.in_version_1) {
+            continue;
+        }
         let words = || metric.id.as_str().split('_');
         if let Some(rank) = words().find_map(percent) {
             let family = words().filter(|word| percent(word).is_none()).collect();
@@ -143,7 +147,7 @@ fn check_families(metrics: &Metrics, rules: &mut Rules) {
                 "quantiles-share-samples",
                 low.samples == high.samples,
                 [member(lower, "samples"), member(upper, "samples")],
-                format!(
+                format_args!(
                     "{} ({} samples) and {} ({} samples) are taken from the same samples",
                     low.id, low.samples, high.id, high.samples
                 ),
@@ -153,7 +157,7 @@ fn check_families(metrics: &Metrics, rules: &mut Rules) {
                     "quantiles-rise",
                     below <= above,
                     [member(lower, "value"), member(upper, "value")],
-                    format!("{} ({below:?}) is at most {} ({above:?})", low.id, high.id),
+                    format_args!("{} ({below:?}) is at most {} ({above:?})", low.id, high.id),
                 );
             }
         }
@@ -179,7 +183,7 @@ fn check_extremes(metrics: &Metrics, rules: &mut Rules) {
             .into_iter()
             .chain(places.iter().map(|index| member(*index, "value")))
             .chain(places.iter().map(|index| member(*index, "samples"))),
-        format!("least, median and greatest stream chunk interval rise ({values:?} ms)"),
+        format_args!("least, median and greatest stream chunk interval rise ({values:?} ms)"),
     );
 }
 
@@ -199,7 +203,7 @@ fn check_completion(metrics: &Metrics, cases: &[Case], rules: &mut Rules) {
             "completion-matches-cases",
             same_bits(metric.value, expected),
             [member(index, "value")].into_iter().chain(duration_members.iter().cloned()),
-            format!(
+            format_args!(
                 "{id} ({}) is the {statistic} of the cases' durations ({})",
                 shown(metric.value),
                 shown(expected)
@@ -209,7 +213,7 @@ fn check_completion(metrics: &Metrics, cases: &[Case], rules: &mut Rules) {
             "completion-samples-match-cases",
             metric.samples == durations.len() as u64,
             [member(index, "samples")].into_iter().chain(duration_members.iter().cloned()),
-            format!(
+            format_args!(
                 "samples of {id} ({}) are the cases with a duration ({})",
                 metric.samples,
                 durations.len()
@@ -225,7 +229,9 @@ fn check_completion(metrics: &Metrics, cases: &[Case], rules: &mut Rules) {
             // In whole microseconds, which is what both are made of.
             (longest * 1e3).round() <= (seconds * 1e6).round(),
             [member(index, "value")].into_iter().chain(duration_members),
-            format!("no case ({longest:?} ms) is longer than {BATCH_DURATION} ({seconds:?} s)"),
+            format_args!(
+                "no case ({longest:?} ms) is longer than {BATCH_DURATION} ({seconds:?} s)"
+            ),
         );
     }
 }
@@ -239,7 +245,7 @@ fn check_batch(record: &RunRecord, (index, duration): (usize, &MetricV1), rules:
         "times-span-batch",
         span >= seconds,
         [at("started_at"), at("completed_at"), member(index, "value")],
-        format!(
+        format_args!(
             "completed_at − started_at ({span:?} s) is at least {BATCH_DURATION} ({seconds:?} s)"
         ),
     );
@@ -257,10 +263,28 @@ fn check_throughput(
         "throughput-is-tokens-over-duration",
         same_bits(Some(tokens / seconds), Some(rate)),
         [member(index, "value"), member(duration_index, "value")],
-        format!(
+        format_args!(
             "{THROUGHPUT} ({rate:?}) is a whole number of tokens over {BATCH_DURATION} \
              ({tokens} / {seconds:?} = {:?})",
             tokens / seconds
+        ),
+    );
+}
+
+/// What an id stands for never changes; its words may.
+fn check_spec(index: usize, metric: &Metric, rules: &mut Rules) {
+    let Some(spec) = spec(metric.id.as_str()) else { return };
+    rules.check(
+        "metrics-as-catalogued",
+        (metric.unit, metric.direction, metric.token_source)
+            == (spec.unit, spec.direction, spec.token_source),
+        ["unit", "direction", "token_source"].map(|key| member(index, key)),
+        format_args!(
+            "{} is in {}, its direction is {} and its token source {}",
+            metric.id,
+            spec.unit,
+            spec.direction,
+            spec.token_source.map_or("null", |source| source.as_str())
         ),
     );
 }
@@ -272,7 +296,7 @@ fn check_interval(index: usize, metric: &Metric, rules: &mut Rules) {
         "interval-level-in-range",
         interval.level > 0.0 && interval.level < 1.0,
         [within("level")],
-        format!(
+        format_args!(
             "the interval's level ({:?}) of {} lies between 0 and 1",
             interval.level, metric.id
         ),
@@ -283,7 +307,7 @@ fn check_interval(index: usize, metric: &Metric, rules: &mut Rules) {
         "interval-holds-value",
         metric.value.is_some() && known.is_sorted(),
         [within("lower"), member(index, "value"), within("upper")],
-        format!(
+        format_args!(
             "the interval of {} holds its value ({} ≤ {} ≤ {})",
             metric.id,
             shown(interval.lower),
@@ -318,7 +342,7 @@ fn check_population(index: usize, metric: &Metric, record: &RunRecordV2, rules: 
         "population-is-covered",
         holds,
         [member(index, "samples"), member(index, "missing"), at(path)],
-        format!(
+        format_args!(
             "samples ({samples}) and missing ({missing}) of {id} account for its population, the \
              {size} requests by {path}"
         ),

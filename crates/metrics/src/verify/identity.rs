@@ -20,7 +20,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
         "schema-version",
         read == expected,
         [at("schema_version")],
-        format!("schema_version ({read}) is the version of this layout, {expected}"),
+        format_args!("schema_version ({read}) is the version of this layout, {expected}"),
     );
     check_run_id(record, rules);
     let (started, completed) = (record.started_at(), record.completed_at());
@@ -28,7 +28,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
         "times-in-order",
         started <= completed,
         [at("started_at"), at("completed_at")],
-        format!("started_at ({started}) is not after completed_at ({completed})"),
+        format_args!("started_at ({started}) is not after completed_at ({completed})"),
     );
 }
 

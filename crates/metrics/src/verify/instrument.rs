@@ -4,7 +4,7 @@ use streamgauge_schema::{
     Calibration, Identifier, InstrumentReport, JsonPath, RunRecordV2, Spread,
 };
 
-use super::{Rules, at, shown};
+use super::{Rules, at, same_bits, shown};
 use crate::client_limited::{client_limited, delay_ms, is_latency};
 
 pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
@@ -22,6 +22,7 @@ pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
     ] {
         if let Some(spread) = spread {
             check_spread(at("instrument").key(key), spread, 0.0, rules);
+            check_said_twice(record, key, spread, rules);
         }
     }
     check_client_limited(record, rules);
@@ -40,7 +41,7 @@ fn check_calibration(calibration: &Calibration, rules: &mut Rules) {
             && events > 0
             && [cpu_us_per_event, events_per_s].iter().all(|it| (0.0..=f64::MAX).contains(it)),
         ["streams", "events", "cpu_us_per_event", "events_per_s"].map(within),
-        format!(
+        format_args!(
             "instrument.calibration is taken from some streams ({streams}) and events ({events}), \
              at a cost ({cpu_us_per_event:?} us an event) and a rate ({events_per_s:?} a second) \
              from 0 up"
@@ -54,6 +55,25 @@ fn check_calibration(calibration: &Calibration, rules: &mut Rules) {
     }
     if let Some(lag) = &calibration.observer_lag_ms {
         check_spread(within("observer_lag_ms"), lag, 0.0, rules);
+    }
+}
+
+/// The metrics of a delay are of the same reads or requests.
+fn check_said_twice(record: &RunRecordV2, key: &str, spread: &Spread, rules: &mut Rules) {
+    let quantity = key.trim_end_matches("_ms");
+    for (member, word, said) in
+        [("median", "p50", spread.median), ("p99", "p99", spread.p99), ("max", "max", spread.max)]
+    {
+        let id = format!("{quantity}_{word}_ms");
+        let found = record.metrics.iter().position(|metric| metric.id.as_str() == id);
+        let Some(index) = found else { continue };
+        let value = record.metrics[index].value;
+        rules.check(
+            "delays-said-twice",
+            same_bits(value, Some(said)),
+            [at("metrics").index(index).key("value"), at("instrument").key(key).key(member)],
+            format_args!("{id} ({}) is instrument.{key}.{member} ({said:?})", shown(value)),
+        );
     }
 }
 
@@ -81,7 +101,7 @@ fn check_client_limited(record: &RunRecordV2, rules: &mut Rules) {
         "client-limited-follows",
         *listed == expected,
         members,
-        format!(
+        format_args!(
             "instrument.client_limited ({}) lists the latencies against which the client's delay \
              (p99 {} ms) exceeds the larger of 1 ms and 1 percent ({})",
             names(listed),
@@ -102,6 +122,6 @@ fn check_spread(path: JsonPath, spread: &Spread, least: f64, rules: &mut Rules) 
         "spreads-rise",
         [least, median, p99, max, f64::MAX].is_sorted(),
         ["median", "p99", "max"].map(|key| path.clone().key(key)),
-        format!("{path} rises from {least:?}: median {median:?}, p99 {p99:?}, max {max:?}"),
+        format_args!("{path} rises from {least:?}: median {median:?}, p99 {p99:?}, max {max:?}"),
     );
 }

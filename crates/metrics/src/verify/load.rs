@@ -33,7 +33,7 @@ fn check_completions(record: &RunRecordV2, rules: &mut Rules) {
         "offered-is-sum",
         load.offered == sum,
         [at("load.offered")].into_iter().chain(part_paths),
-        format!(
+        format_args!(
             "load.offered ({}) equals succeeded + failed + timed_out + cancelled + not_sent \
              ({sum})",
             load.offered
@@ -77,7 +77,7 @@ fn check_outcomes(record: &RunRecordV2, rules: &mut Rules) {
             keys.iter()
                 .map(|key| at("load").key(*key))
                 .chain(recorded.map(|kind| at("counts.outcomes").key(kind.as_str()))),
-            format!(
+            format_args!(
                 "requests {} ({requests}) are the cases with outcome {} ({cases})",
                 keys.join(" or "),
                 words.join(", ")
@@ -102,7 +102,7 @@ fn check_request_throughput(record: &RunRecordV2, rules: &mut Rules) {
             at("metrics").index(batch).key("value"),
             at("load.succeeded"),
         ],
-        format!(
+        format_args!(
             "request_throughput_per_s ({}) is load.succeeded ({succeeded}) over {BATCH_DURATION} \
              ({})",
             shown(recorded),
@@ -150,7 +150,7 @@ fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
         "eligibility-follows",
         load.performance_eligible == expected || undetermined,
         members.chain(contracts),
-        format!(
+        format_args!(
             "load.performance_eligible ({}) follows from status {}, {} of {} succeeded, at most \
              {:?} allowed not to, {} cancelled, {} not sent, {} contracts not met, and a cached \
              share of {} with cache state {}",
@@ -170,7 +170,7 @@ fn check_eligibility(record: &RunRecordV2, rules: &mut Rules) {
         "failure-ratio-in-range",
         (0.0..=1.0).contains(&load.max_failure_ratio),
         [at("load.max_failure_ratio")],
-        format!("load.max_failure_ratio ({:?}) is from 0 to 1", load.max_failure_ratio),
+        format_args!("load.max_failure_ratio ({:?}) is from 0 to 1", load.max_failure_ratio),
     );
 }
 
@@ -194,7 +194,7 @@ fn check_windows(record: &RunRecordV2, rules: &mut Rules) {
                 at("windows.whole.to_ms"),
                 at("metrics").index(index).key("value"),
             ],
-            format!(
+            format_args!(
                 "{BATCH_DURATION} ({}) is the length of windows.whole ({})",
                 shown(duration),
                 shown(length.flatten())
@@ -226,7 +226,7 @@ fn check_window(name: &str, window: &Window, rules: &mut Rules) {
         "windows-run-forward",
         from <= to,
         [within("from_ms"), within("to_ms")],
-        format!(
+        format_args!(
             "windows.{name} does not end ({:?}) before it begins ({:?})",
             to.value(),
             from.value()
@@ -237,14 +237,17 @@ fn check_window(name: &str, window: &Window, rules: &mut Rules) {
             "windows-are-whole-microseconds",
             bound.to_micros().is_some(),
             [within(key)],
-            format!("windows.{name}.{key} ({:?}) is a whole number of microseconds", bound.value()),
+            format_args!(
+                "windows.{name}.{key} ({:?}) is a whole number of microseconds",
+                bound.value()
+            ),
         );
     }
     rules.check(
         "inflight-in-range",
         (0.0..=f64::MAX).contains(&window.mean_inflight),
         [within("mean_inflight")],
-        format!(
+        format_args!(
             "windows.{name}.mean_inflight ({:?}) is finite and not negative",
             window.mean_inflight
         ),

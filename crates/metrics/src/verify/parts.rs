@@ -3,10 +3,10 @@
 
 use streamgauge_schema::{JsonPath, Metric, RunRecordV2, WindowName};
 
-use super::figures::{BATCH_DURATION, adds_one_a_request, spec};
+use super::figures::{BATCH_DURATION, adds_one_a_request};
 use super::load::seconds_of;
 use super::{Rules, at, same_bits, shown};
-use crate::catalogue::Population;
+use crate::catalogue::{Population, spec};
 
 const RATE: &str = "request_throughput_steady_per_s";
 const TOKEN_RATE: &str = "completion_throughput_steady_tok_per_s";
@@ -40,7 +40,7 @@ fn check_windows(record: &RunRecordV2, rules: &mut Rules) {
             "metric-windows-fit",
             metric.window == expected && is_there,
             [member(index, "window"), member(index, "id"), window],
-            format!(
+            format_args!(
                 "{} is taken over the {expected} window ({}), which is in the record",
                 metric.id, metric.window
             ),
@@ -70,7 +70,7 @@ fn check_population(record: &RunRecordV2, rules: &mut Rules) {
         "steady-requests-agree",
         sizes.iter().all(|(_, other)| *other == size) && size <= record.load.succeeded,
         members.chain([at("load.succeeded")]),
-        format!(
+        format_args!(
             "samples and missing of the metrics of the steady window give the same number of \
              succeeded requests ({size}), at most load.succeeded ({})",
             record.load.succeeded
@@ -84,7 +84,7 @@ fn check_population(record: &RunRecordV2, rules: &mut Rules) {
         [member(index, "value"), member(sizes[0].0, "samples"), member(sizes[0].0, "missing")]
             .into_iter()
             .chain(steady_members()),
-        format!(
+        format_args!(
             "{RATE} ({}) is the succeeded requests of the steady window ({size}) over its length \
              ({seconds:?} s)",
             shown(recorded)
@@ -101,7 +101,7 @@ fn check_rates(record: &RunRecordV2, rules: &mut Rules) {
         "steady-tokens-over-length",
         same_bits(Some(tokens / seconds), Some(rate)),
         [member(index, "value")].into_iter().chain(steady_members()),
-        format!(
+        format_args!(
             "{TOKEN_RATE} ({rate:?}) is a whole number of tokens over the length of the steady \
              window ({tokens} / {seconds:?})"
         ),
@@ -118,7 +118,7 @@ fn check_together(record: &RunRecordV2, pair: [(&str, Option<usize>); 2], rules:
         "goodput-stands-in-pairs",
         found().count() == 2,
         found().map(|index| member(index, "id")),
-        format!("{} and {} stand together (samples {lengths:?})", pair[0].0, pair[1].0),
+        format_args!("{} and {} stand together (samples {lengths:?})", pair[0].0, pair[1].0),
     );
 }
 
@@ -140,7 +140,7 @@ fn check_goodput(
         [member(ratio, "samples"), member(ratio, "missing")]
             .into_iter()
             .chain(["succeeded", "failed", "timed_out"].map(|key| at("load").key(key))),
-        format!(
+        format_args!(
             "samples of {} ({ended}) are the requests that ended by themselves ({all}), and \
              missing ({missing}) are among the succeeded ({})",
             of_ratio.id, load.succeeded
@@ -154,7 +154,7 @@ fn check_goodput(
         [member(ratio, "value"), member(ratio, "samples"), member(ratio, "missing")]
             .into_iter()
             .chain([at("load.succeeded")]),
-        format!(
+        format_args!(
             "{} ({}) is a whole number of good requests ({good}) of {ended}, and these had every \
              value and succeeded",
             of_ratio.id,
@@ -176,7 +176,7 @@ fn check_goodput(
         [member(rate, "value"), member(rate, "missing"), member(ratio, "value")]
             .into_iter()
             .chain(length),
-        format!(
+        format_args!(
             "{} ({}) is the good requests ({good}) over the length of their window ({} s)",
             of_rate.id,
             shown(of_rate.value),

@@ -1,25 +1,36 @@
 //! What verification cannot vouch for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use streamgauge_schema::{CanonicalError, Document, Json, JsonPath, Layout, file_bytes};
+use streamgauge_schema::{
+    CanonicalError, Document, Json, JsonPath, Layout, Millis, RunRecord, Segment, file_bytes,
+};
 
 use super::leaves::{leaves, value_at};
-use super::{Finding, decision, identity, verify};
+use super::numbers::{Number, visit};
+use super::{Finding, Rules, check_record, decision, identity, verify};
 
 /// The rules that cover a whole document.
 const DIGEST_RULES: [&str; 2] = [decision::DIGEST_RULE, identity::DIGEST_RULE];
+/// Most cases of a record whose durations are changed one by one.
+const MOST_CASES: usize = 100;
 
 /// The members that could be something else without any rule noticing, in document order.
 ///
-/// Of a *run record* and a *decision* these are the members that no rule but the digest in the id
-/// covers: a change is noticed, but nothing else in the record bears the value out.
+/// The members are found by trial, which is never out of date: each is changed, one at a time, and the
+/// document is verified again. A member is unproven when a change of it neither makes the document
+/// unreadable nor breaks a rule that names it.
 ///
-/// A *comparison* carries no digest, so the members are found by trial, which is never out of date:
-/// each is changed by the smallest step that keeps its form (a whole number plus one; a float to
-/// the next larger; a boolean to the other; of a text the last letter or digit to its neighbour),
-/// and the document is read and verified again. A member whose change neither makes the document
-/// unreadable nor breaks a rule is unproven. `null` and empty lists have no smallest step: they are
+/// The digest in the id of a *run record* covers every member, so that a change without another id is
+/// noticed; what stands here is what could be changed together with the id. Every number is changed
+/// to its neighbours (a whole number by one; a float to the next one, and by 0.001, both up and down).
+/// All else in it is unproven where no other rule covers it. The durations of cases beyond the
+/// hundredth are not changed: they are taken to be as proven as those before. Of a *decision* the
+/// members stand here that no rule but its digest covers.
+///
+/// A *comparison* carries no digest. Each of its members is changed by the smallest step that keeps
+/// its form (a whole number plus one; a float to the next larger; a boolean to the other; of a text
+/// the last letter or digit to its neighbour). `null` and empty lists have no smallest step: they are
 /// unproven unless a rule covers them. A float that enters a rounded result may be unproven because
 /// its neighbour gives the same bits.
 #[must_use]
@@ -27,18 +38,147 @@ pub fn unproven(document: &Document) -> Vec<JsonPath> {
     match document {
         Document::Comparison(comparison) => unnoticed(document, Json::from_value(comparison)),
         Document::ComparisonV2(comparison) => unnoticed(document, Json::from_value(comparison)),
-        Document::Decision(_) | Document::Run(_) => covered_by_digest_alone(document),
+        Document::Decision(_) => unproven_by_others(document, |_| BTreeMap::new()),
+        Document::Run(record) => unproven_by_others(document, |covered| trials(record, covered)),
     }
 }
 
-fn covered_by_digest_alone(record: &Document) -> Vec<JsonPath> {
-    let (digest, others): (Vec<Finding>, Vec<Finding>) = verify(record)
+/// What is not proven by rules other than the digest's, and by what changes to numbers showed.
+fn unproven_by_others(
+    document: &Document,
+    trials: impl FnOnce(&BTreeSet<&JsonPath>) -> BTreeMap<JsonPath, bool>,
+) -> Vec<JsonPath> {
+    let (digest, others): (Vec<Finding>, Vec<Finding>) = verify(document)
         .findings
         .into_iter()
         .partition(|finding| DIGEST_RULES.contains(&finding.rule));
     let covered = members_of(others.iter());
+    let numbers = trials(&covered);
+    let is_proven = |member: &JsonPath| {
+        covered.contains(member) && numbers.get(member).copied().unwrap_or(true)
+    };
     let all = digest.into_iter().flat_map(|finding| finding.members);
-    all.filter(|member| !covered.contains(member)).collect()
+    all.filter(|member| !is_proven(member)).collect()
+}
+
+/// Whether every change to a number that some rule covers is noticed, by the number's path.
+fn trials(record: &RunRecord, covered: &BTreeSet<&JsonPath>) -> BTreeMap<JsonPath, bool> {
+    let (mut record, mut rules) = (record.clone(), Rules::default());
+    let mut paths = Vec::new();
+    visit(&mut record, &mut |path, _| paths.push(path()));
+    let case = |path: &JsonPath| match path.segments() {
+        [Segment::Key(cases), Segment::Index(case), ..] if cases == "cases" => Some(*case),
+        _ => None,
+    };
+    let is_case = |path: &JsonPath| case(path).is_some();
+    let is_late_case = |path: &JsonPath| case(path) >= Some(MOST_CASES);
+    let (mut found, mut are_cases_proven) = (BTreeMap::new(), true);
+    for (place, path) in paths.into_iter().enumerate() {
+        if !covered.contains(&path) {
+            continue;
+        }
+        let mut notices = |step| {
+            let Some(before) = change(&mut record, place, step) else { return true };
+            rules.sought = Some(path.clone());
+            rules.is_named = false;
+            check_record(&record, &mut rules);
+            restore(&mut record, place, before);
+            rules.is_named
+        };
+        let is_noticed = if is_late_case(&path) {
+            are_cases_proven
+        } else {
+            NEIGHBOURS.into_iter().all(&mut notices)
+        };
+        are_cases_proven &= is_noticed || !is_case(&path);
+        found.insert(path, is_noticed);
+    }
+    found
+}
+
+/// A change of a number.
+#[derive(Clone, Copy)]
+enum Neighbour {
+    /// The next one, up or down.
+    Next { up: bool },
+    /// A thousandth more or less, of a float.
+    Thousandth { up: bool },
+}
+
+const NEIGHBOURS: [Neighbour; 4] = [
+    Neighbour::Next { up: true },
+    Neighbour::Next { up: false },
+    Neighbour::Thousandth { up: true },
+    Neighbour::Thousandth { up: false },
+];
+
+/// What stood in a place before it was changed.
+enum Before {
+    Count(u64),
+    Float(f64),
+    Millis(Millis),
+}
+
+/// Changes the number in a place; `None` where it has no such neighbour that a record can hold.
+fn change(record: &mut RunRecord, place: usize, step: Neighbour) -> Option<Before> {
+    let mut before = None;
+    with_number(record, place, |number| {
+        before = match number {
+            Number::Count(number) => {
+                step.count(*number).map(|changed| Before::Count(std::mem::replace(number, changed)))
+            }
+            Number::Float(number) => {
+                step.float(*number).map(|changed| Before::Float(std::mem::replace(number, changed)))
+            }
+            Number::Millis(number) => {
+                let changed = step.float(number.value()).and_then(Millis::new);
+                changed.map(|changed| Before::Millis(std::mem::replace(number, changed)))
+            }
+        };
+    });
+    before
+}
+
+fn restore(record: &mut RunRecord, place: usize, before: Before) {
+    with_number(record, place, |number| match (number, before) {
+        (Number::Count(number), Before::Count(before)) => *number = before,
+        (Number::Float(number), Before::Float(before)) => *number = before,
+        (Number::Millis(number), Before::Millis(before)) => *number = before,
+        _ => {}
+    });
+}
+
+fn with_number(record: &mut RunRecord, place: usize, then: impl FnOnce(Number<'_>)) {
+    let (mut next, mut then) = (0, Some(then));
+    visit(record, &mut |_, number| {
+        if next == place
+            && let Some(then) = then.take()
+        {
+            then(number);
+        }
+        next += 1;
+    });
+}
+
+impl Neighbour {
+    fn count(self, number: u64) -> Option<u64> {
+        match self {
+            Self::Next { up: true } => number.checked_add(1),
+            Self::Next { up: false } => number.checked_sub(1),
+            Self::Thousandth { .. } => None,
+        }
+    }
+
+    fn float(self, number: f64) -> Option<f64> {
+        let thousandths = (number * 1000.0).round();
+        let changed = match self {
+            Self::Next { up: true } => number.next_up(),
+            Self::Next { up: false } => number.next_down(),
+            Self::Thousandth { up: true } => (thousandths + 1.0) / 1000.0,
+            Self::Thousandth { up: false } => (thousandths - 1.0) / 1000.0,
+        };
+        Some(changed).filter(|changed| changed.is_finite() && *changed != number)
+    }
 }
 
 fn unnoticed(document: &Document, tree: Result<Json, CanonicalError>) -> Vec<JsonPath> {

@@ -126,7 +126,7 @@ fn what_may_mislead_most_comes_first() {
         "The run was cut off: its journal has no end. Requests cut under way: 0; never sent or \
          lost under way: 3.",
         "Requests that did not succeed: 4 of 6 (allowed share 0.0); no gate on the figures passes.",
-        "Metrics that the client's own delay may have bent: 24 (named in \
+        "Metrics that the client's own delay may have bent: 49 (named in \
          instrument.client_limited); no gate on them passes. Give the client more CPU or a machine \
          of its own, or lower the load.",
         "Warm-up requests that did not succeed: 1 of 1; the engine may have been colder than it \

@@ -14,13 +14,13 @@ pub(super) fn check(comparison: &ComparisonV2, rules: &mut Rules) {
         "alpha-in-range",
         comparison.alpha > 0.0 && comparison.alpha <= 0.5,
         [at("alpha")],
-        format!("alpha ({:?}) lies above 0 and is at most 0.5", comparison.alpha),
+        format_args!("alpha ({:?}) lies above 0 and is at most 0.5", comparison.alpha),
     );
     rules.check(
         "failure-ratio-in-range",
         (0.0..=1.0).contains(&comparison.max_failure_ratio),
         [at("max_failure_ratio")],
-        format!("max_failure_ratio ({:?}) lies in 0 to 1", comparison.max_failure_ratio),
+        format_args!("max_failure_ratio ({:?}) lies in 0 to 1", comparison.max_failure_ratio),
     );
     gates(comparison, rules);
     if let Some(looks) = &comparison.looks {
@@ -48,7 +48,7 @@ fn gates(comparison: &ComparisonV2, rules: &mut Rules) {
             "gate-limit-in-range",
             (0.0..100.0).contains(&gate.limit_percent) && gate.direction != Direction::Neutral,
             ["limit_percent", "direction"].map(|key| path(index, key)),
-            format!(
+            format_args!(
                 "limit_percent of {metric} ({:?}) is 0 or more and less than 100, and its direction \
                  ({}) is not neutral",
                 gate.limit_percent, gate.direction
@@ -59,7 +59,7 @@ fn gates(comparison: &ComparisonV2, rules: &mut Rules) {
             "gate-asks-for-enough-samples",
             gate.min_samples >= needed,
             ["min_samples", "statistic"].map(|key| path(index, key)),
-            format!(
+            format_args!(
                 "min_samples of {metric} ({}) is at least what {} needs ({needed})",
                 gate.min_samples, gate.statistic
             ),
@@ -78,7 +78,7 @@ fn check_looks(comparison: &ComparisonV2, looks: &Looks, rules: &mut Rules) {
         "looks-are-planned",
         planned.is_some() && as_planned && planned_blocks.is_sorted_by(|one, next| one < next),
         places.chain([at("looks.look"), at("looks.planned_blocks")]),
-        format!(
+        format_args!(
             "planned_blocks ({planned_blocks:?}) rise, and every cell has as many blocks as were \
              planned for look {look}"
         ),
@@ -92,7 +92,9 @@ fn cell(comparison: &ComparisonV2, (path, cell): &Placed<'_>, rules: &mut Rules)
         "blocks-have-both-sides",
         old > 0 && new > 0 && (!in_blocks || old == new),
         [at("method"), path.clone().key("baseline_runs"), path.clone().key("candidate_runs")],
-        format!("{path}: {old} runs of the baseline and {new} of the candidate fit the method"),
+        format_args!(
+            "{path}: {old} runs of the baseline and {new} of the candidate fit the method"
+        ),
     );
     let names: Vec<&Identifier> = cell.metrics.iter().map(|(name, _)| name).collect();
     let gated: Vec<&Identifier> = comparison.gates.iter().map(|gate| &gate.metric).collect();
@@ -101,7 +103,7 @@ fn cell(comparison: &ComparisonV2, (path, cell): &Placed<'_>, rules: &mut Rules)
         "metrics-are-the-gated-ones",
         names == gated,
         gates.chain([at("gates"), path.clone().key("metrics")]),
-        format!("{path}: the metrics are those of the gates, in their order"),
+        format_args!("{path}: the metrics are those of the gates, in their order"),
     );
     findings(path, cell, rules);
     for (name, metric) in cell.metrics.iter() {
@@ -116,7 +118,7 @@ fn figures(path: JsonPath, figures: &[ComparedFigure], runs: usize, rules: &mut 
         "one-figure-a-run",
         figures.len() == runs,
         [path.clone()],
-        format!("{path}: {} figures are one for each of {runs} runs", figures.len()),
+        format_args!("{path}: {} figures are one for each of {runs} runs", figures.len()),
     );
     for (index, figure) in figures.iter().enumerate() {
         if let Some(value) = figure.value {
@@ -125,7 +127,7 @@ fn figures(path: JsonPath, figures: &[ComparedFigure], runs: usize, rules: &mut 
                 "compared-values-in-range",
                 (0.0..=f64::MAX).contains(&value),
                 [member.clone()],
-                format!("{member} ({value:?}) is finite and not negative"),
+                format_args!("{member} ({value:?}) is finite and not negative"),
             );
         }
     }
@@ -147,7 +149,7 @@ fn findings(path: &JsonPath, cell: &CellComparisonV2, rules: &mut Rules) {
         counts == [Failures, Endings, FinishReasons, Refusals]
             && values == [CachedShare, OutputLength, ReasoningShare],
         members.chain([path.clone().key("counts"), path.clone().key("values")]),
-        format!("{path}: counts and values hold each finding once, in their order"),
+        format_args!("{path}: counts and values hold each finding once, in their order"),
     );
     for (index, finding) in cell.counts.iter().enumerate() {
         for (side, tally) in [("baseline", finding.baseline), ("candidate", finding.candidate)] {
@@ -157,7 +159,7 @@ fn findings(path: &JsonPath, cell: &CellComparisonV2, rules: &mut Rules) {
                 "counts-in-range",
                 count <= of,
                 ["count", "of"].map(|key| member.clone().key(key)),
-                format!("{member}: count ({count}) is at most of ({of})"),
+                format_args!("{member}: count ({count}) is at most of ({of})"),
             );
         }
     }
@@ -168,7 +170,7 @@ fn findings(path: &JsonPath, cell: &CellComparisonV2, rules: &mut Rules) {
             "one-figure-a-run",
             finding.baseline.len() == old && finding.candidate.len() == new,
             ["baseline", "candidate"].map(|side| member.clone().key(side)),
-            format!("{member}: there is one value for each run"),
+            format_args!("{member}: there is one value for each run"),
         );
     }
 }
@@ -189,20 +191,22 @@ fn check_run(comparison: &ComparisonV2, path: &JsonPath, run: &ComparedRun, rule
         "successes-were-offered",
         succeeded <= offered,
         [member("succeeded"), member("offered")],
-        format!("{path}: succeeded ({succeeded}) is at most offered ({offered})"),
+        format_args!("{path}: succeeded ({succeeded}) is at most offered ({offered})"),
     );
     rules.check(
         "times-in-order",
         started_at <= completed_at,
         [member("started_at"), member("completed_at")],
-        format!("{path}: completed_at ({completed_at}) is not before started_at ({started_at})"),
+        format_args!(
+            "{path}: completed_at ({completed_at}) is not before started_at ({started_at})"
+        ),
     );
     for (index, limited) in run.client_limited.iter().enumerate() {
         rules.check(
             "bent-metrics-are-gated",
             comparison.gates.iter().any(|gate| gate.metric == *limited),
             [member("client_limited").index(index)],
-            format!("{path}: client_limited names {limited}, which is a gated metric"),
+            format_args!("{path}: client_limited names {limited}, which is a gated metric"),
         );
     }
 }

@@ -1,6 +1,7 @@
 //! Rules of run records, broken one by one.
 
-use super::{at_metric, broken, edited, record};
+use super::{at_metric, broken, built, edited, record};
+use crate::sample_run::{plan, succeeded};
 
 #[test]
 fn every_rule_of_records_notices_its_fault() {
@@ -84,6 +85,33 @@ fn a_steady_window_and_its_metrics_go_together() {
 }
 
 #[test]
+fn where_every_request_succeeded_prompt_lengths_are_said_twice() {
+    let lines = [succeeded(0, 0, &[100, 200], 5), succeeded(1, 300, &[100, 200], 5)];
+    let record = built(&plan(2, 1), &lines);
+    assert!(broken(&edited(record.clone(), &[])).is_empty());
+    let found = broken(&edited(record, &[("performance.actual_input_tokens_max", "513")]));
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["input-tokens-said-twice"]);
+}
+
+/// The windows, and whatever is made of durations, are held to the cases.
+#[test]
+fn windows_and_latencies_are_held_to_the_cases() {
+    let cases = [
+        ("windows.whole.mean_inflight", "1.9"),
+        ("windows.whole.to_ms", "2400.001"),
+        ("windows.steady.mean_inflight", "1.9"),
+        ("windows.steady.from_ms", "100.001"),
+        ("windows.steady.to_ms", "2299.999"),
+        ("cases[3].duration_ms", "200.001"),
+        ("performance.observed_peak_inflight", "3"),
+    ];
+    for (member, value) in cases {
+        let found = broken(&edited(record(), &[(member, value)]));
+        assert!(!found.is_empty(), "{member} = {value}");
+    }
+}
+
+#[test]
 fn every_rule_of_metrics_notices_its_fault() {
     let cases = [
         ("metric-ids-differ", "ttft_p95_ms", "id", r#""ttft_p50_ms""#),
@@ -94,8 +122,56 @@ fn every_rule_of_metrics_notices_its_fault() {
         ("no-value-without-samples", "request_throughput_per_s", "samples", "0"),
         ("samples-were-declared", "ttft_p50_ms", "samples", "25"),
         ("one-batch-duration", "batch_duration_seconds", "samples", "2"),
-        ("quantiles-share-samples", "chunk_interval_p95_ms", "samples", "7"),
-        ("quantiles-rise", "chunk_interval_p95_ms", "value", "1.0"),
+        ("metrics-as-catalogued", "ttft_p50_ms", "direction", r#""neutral""#),
+        ("metrics-as-catalogued", "tpot_p50_ms", "token_source", "null"),
+        ("quantiles-share-samples", "completion_p95_ms", "samples", "23"),
+        ("statistics-share-samples", "chunk_interval_p95_ms", "samples", "7"),
+        ("statistics-share-samples", "chunk_interval_stddev_ms", "missing", "1"),
+        ("statistics-rise", "chunk_interval_p95_ms", "value", "1.0"),
+        ("statistics-rise", "ttft_mean_ms", "value", "99.0"),
+        ("spread-where-two-samples", "ttft_stddev_ms", "value", "null"),
+        ("spread-fits-extremes", "chunk_interval_stddev_ms", "value", "100.0"),
+        ("spread-fits-extremes", "chunk_interval_stddev_ms", "value", "0.001"),
+        ("statistics-of-whole-numbers", "chunk_interval_min_ms", "value", "20.0005"),
+        ("statistics-of-whole-numbers", "chunk_interval_mean_ms", "value", "50.0001"),
+        ("statistics-of-whole-numbers", "chunk_interval_p50_ms", "value", "50.0001"),
+        ("bounds-are-samples", "chunk_interval_p50_ms", "interval.lower", "49.0005"),
+        ("interval-is-of-order-statistics", "ttft_p50_ms", "interval.level", "0.9"),
+        ("interval-beside-quantile", "ttft_p50_ms", "interval", "null"),
+        ("bounds-by-rank", "ttft_p50_ms", "interval.upper", "null"),
+        ("bounds-by-rank", "ttft_p95_ms", "interval.upper", "100.0"),
+        ("bounds-within-extremes", "ttft_p50_ms", "interval.lower", "99.0"),
+        ("shares-count-requests", "error_ratio", "value", "0.05"),
+        ("share-interval-follows", "error_ratio", "interval.upper", "0.5"),
+        ("shares-cover-population", "length_limited_ratio", "missing", "2"),
+        ("shares-of-known-ends", "error_ratio", "value", "0.0"),
+        ("finish-reasons-exclude-each-other", "tool_call_ratio", "value", "1.0"),
+        ("token-shares-cover-sent", "cached_tokens_ratio", "missing", "3"),
+        ("run-figures-have-all-requests", "inflight_mean_count", "samples", "23"),
+        ("token-rates-are-tokens-over-length", "input_throughput_tok_per_s", "value", "50.1"),
+        ("total-is-input-and-output", "total_throughput_tok_per_s", "value", "0.4166666666666667"),
+        ("peaks-are-of-tiles", "request_throughput_peak_per_s", "value", "1.0"),
+        (
+            "peaks-are-of-tiles",
+            "completion_throughput_peak_tok_per_s",
+            "value",
+            "0.8333333333333334",
+        ),
+        ("run-figures-have-all-requests", "inflight_mean_count", "missing", "1"),
+        (
+            "run-figures-have-all-requests",
+            "input_throughput_tok_per_s",
+            "definition",
+            r#""Other.""#,
+        ),
+        ("delays-said-twice", "observer_lag_max_ms", "value", "2.501"),
+        ("inflight-said-twice", "inflight_mean_count", "value", "1.0"),
+        ("inflight-said-twice", "inflight_peak_count", "value", "1.0"),
+        ("steady-window-is-long", "e2e_p50_ms", "value", "900.0"),
+        ("littles-law-follows", "inflight_steady_littles_count", "value", "2.0"),
+        ("latency-matches-cases", "e2e_mean_ms", "value", "200.00000000000003"),
+        ("latency-matches-cases", "e2e_p99_ms", "samples", "22"),
+        ("latency-matches-cases", "e2e_p50_ms", "interval.upper", "200.001"),
         ("quantiles-rise", "completion_median_ms", "value", "201.0"),
         ("completion-matches-cases", "completion_median_ms", "value", "200.00000000000003"),
         ("completion-matches-cases", "completion_p95_ms", "value", "199.99999999999997"),
