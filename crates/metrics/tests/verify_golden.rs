@@ -251,13 +251,15 @@ fn unnoticed_changes_to_numbers_of_a_record_are_the_unproven_members() {
 }
 
 #[test]
-fn the_digest_bears_the_record_where_no_other_rule_does() {
+fn the_digest_alone_bears_what_is_unproven() {
     let document = Document::read(RECORD).unwrap();
     let alone: Vec<String> = unproven(&document).iter().map(JsonPath::to_string).collect();
     for member in ["deployment.hardware", "suite_sha256", "metrics[1].definition", "evidence"] {
         assert!(alone.iter().any(|path| path == member), "{member}");
     }
-    for member in ["cases[3].duration_ms", "counts.declared", "metrics[0].value", "started_at"] {
+    // One duration among others is neither the median nor near the p95.
+    assert!(alone.iter().any(|path| path == "cases[3].duration_ms"));
+    for member in ["counts.declared", "metrics[0].value", "metrics[3].value", "started_at"] {
         assert!(!alone.iter().any(|path| path == member), "{member}");
     }
 }

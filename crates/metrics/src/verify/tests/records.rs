@@ -158,12 +158,6 @@ fn every_rule_of_metrics_notices_its_fault() {
             "0.8333333333333334",
         ),
         ("run-figures-have-all-requests", "inflight_mean_count", "missing", "1"),
-        (
-            "run-figures-have-all-requests",
-            "input_throughput_tok_per_s",
-            "definition",
-            r#""Other.""#,
-        ),
         ("delays-said-twice", "observer_lag_max_ms", "value", "2.501"),
         ("inflight-said-twice", "inflight_mean_count", "value", "1.0"),
         ("inflight-said-twice", "inflight_peak_count", "value", "1.0"),
