@@ -118,7 +118,7 @@ pub fn verify_decision(decision: &Decision, comparison: &Document, file: &[u8]) 
     if let Some(compared) = compared {
         check_follows(decision, compared, &mut rules);
     }
-    Verification { findings: rules.0, notes: Vec::new() }
+    Verification { findings: rules.findings, notes: Vec::new() }
 }
 
 fn check_file(evidence: Option<&DecisionEvidence>, file: &[u8], rules: &mut Rules) {
