@@ -195,7 +195,7 @@ impl Own {
         let lines = &journal.requests;
         let spans = lines.iter().map(|line| {
             let from_us = line.started_us;
-            Some(Span { from_us, to_us: from_us + line.elapsed_us })
+            Span { from_us, to_us: from_us + line.elapsed_us }
         });
         let lags = lines.iter().flat_map(|line| line.observer_lag_us.iter().flatten().copied());
         let lateness = lines.iter().filter_map(|line| Some(line.started_us - line.scheduled_us?));
