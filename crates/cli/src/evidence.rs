@@ -88,7 +88,10 @@ fn evidence(compared: Compared<'_>, path: &Path) -> anyhow::Result<DecisionEvide
     let document = Document::read(&file)?;
     let Document::Run(record) = &document else { bail!("it is no run record") };
     if !was_compared(compared, record) {
-        bail!("{} is none of the runs that were compared", record.run_id());
+        bail!(
+            "{} is none of the runs that were compared, or has other figures than the comparison",
+            record.run_id()
+        );
     }
     if let Some(broken) = verify(&document).broken().next() {
         bail!("it does not verify: {}: {}", broken.rule, broken.statement);

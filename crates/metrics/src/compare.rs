@@ -16,8 +16,9 @@ mod tests;
 use std::fmt;
 
 use streamgauge_schema::{
-    CellComparison, Comparison, ComparisonSchema, EvidenceMode, Identifier, MetricComparison,
-    OrderedMap, PublicText, RunRecord, RunRecordV2,
+    CellComparison, CellComparisonV2, ComparedFigure, ComparedRun, Comparison, ComparisonSchema,
+    EvidenceMode, Identifier, MetricComparison, MetricComparisonV2, OrderedMap, PublicText,
+    RunRecord, RunRecordV2,
 };
 
 use crate::gate::{
@@ -112,23 +113,24 @@ pub fn compare_point(
 
 type Pair<'a> = (&'a RunRecordV2, &'a RunRecordV2);
 
-/// Whether a run is one of those that a comparison compared: by its id where the comparison names
-/// runs, else by its cell and the figures of one side, to the last bit.
+/// Whether a run is one of those that a comparison compared: named by it, where it names runs, and with
+/// the figures, to the last bit, that one side of its cell has.
 #[must_use]
 pub fn was_compared(compared: Compared<'_>, record: &RunRecord) -> bool {
-    let (comparison, run) = match (compared, record) {
-        (Compared::V2(comparison), _) => {
-            let cells = comparison.cells.iter();
-            let mut runs =
-                cells.flat_map(|(_, cell)| cell.baseline_runs.iter().chain(&cell.candidate_runs));
-            return runs.any(|run| run.run_id == *record.run_id());
+    let RunRecord::V2(run) = record else { return false };
+    match compared {
+        Compared::V1(comparison) => {
+            let cell = comparison.cells.iter().find(|(name, _)| **name == run.load.cell);
+            cell.is_some_and(|(_, cell)| has_point_figures(cell, run))
         }
-        (Compared::V1(comparison), RunRecord::V2(run)) => (comparison, run),
-        (Compared::V1(_), RunRecord::V1(_)) => return false,
-    };
-    let Some((_, cell)) = comparison.cells.iter().find(|(name, _)| **name == run.load.cell) else {
-        return false;
-    };
+        Compared::V2(comparison) => {
+            let cell = comparison.cells.iter().find(|(name, _)| **name == run.load.cell);
+            cell.is_some_and(|(_, cell)| has_run_figures(cell, run))
+        }
+    }
+}
+
+fn has_point_figures(cell: &CellComparison, run: &RunRecordV2) -> bool {
     let of_side = |figure: fn(&MetricComparison) -> Option<f64>| {
         GATED.iter().all(|(id, name)| {
             let metric = cell.metrics.iter().find(|(it, _)| it.as_str() == *name);
@@ -136,6 +138,20 @@ pub fn was_compared(compared: Compared<'_>, record: &RunRecord) -> bool {
         })
     };
     of_side(|metric| metric.baseline) || of_side(|metric| metric.candidate)
+}
+
+fn has_run_figures(cell: &CellComparisonV2, run: &RunRecordV2) -> bool {
+    let of_side = |runs: &[ComparedRun], figures: fn(&MetricComparisonV2) -> &[ComparedFigure]| {
+        let place = runs.iter().position(|it| it.run_id == run.run_id);
+        place.is_some_and(|place| {
+            cell.metrics.iter().all(|(id, metric)| {
+                let figure = figures(metric).get(place);
+                figure.is_some_and(|figure| figure.value == value(run, id.as_str()))
+            })
+        })
+    };
+    of_side(&cell.baseline_runs, |metric| &metric.baseline)
+        || of_side(&cell.candidate_runs, |metric| &metric.candidate)
 }
 
 /// The runs of one side, each with every gated metric and a cell of its own.

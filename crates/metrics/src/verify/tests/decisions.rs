@@ -1,12 +1,14 @@
 //! Decisions: what may be decided, and every rule broken on purpose.
 
 use streamgauge_schema::{
-    Decision, DecisionChoice, DecisionEvidence, Digest, Document, EvidenceKind, GateStanding, Json,
-    JsonPath, PublicText, Timestamp,
+    Decision, DecisionChoice, DecisionEvidence, Digest, Document, EvidenceKind, GateStanding,
+    Gates, Json, JsonPath, PublicText, RunRecord, Timestamp,
 };
 
 use super::{COMPARISON, broken, edited};
+use crate::compare::{BlockRules, Pairing, Turnovers, compare_blocks, compare_point, was_compared};
 use crate::decide::{DecideError, DecisionInput, decide};
+use crate::sample_blocks::{Sides, with};
 use crate::stood::Compared;
 use crate::verify::{unproven, verify, verify_decision};
 
@@ -150,6 +152,31 @@ fn every_rule_of_a_decision_notices() {
     // What no other rule covers is said to be covered by the digest alone.
     let unproven = unproven(&edited(tree(), &[]));
     assert!(unproven.iter().any(|member| member.to_string() == "reason"));
+}
+
+#[test]
+fn a_record_is_evidence_only_with_the_figures_that_were_compared() {
+    let values = [(100.0, 101.0), (99.0, 102.0), (101.0, 100.0)];
+    let sides = Sides::blocks("ttft_p50_ms", &values);
+    let [baseline, candidate] = sides.records();
+    let rules = BlockRules {
+        gates: &Gates::default(),
+        pairing: Pairing::ByTime,
+        looks: None,
+        allow_differing: &[],
+        limitations: &[],
+    };
+    let blocks = compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap();
+    let points = compare_point(&baseline[..1], &candidate[..1], &[]).unwrap();
+    let cases = [(Compared::V2(&blocks), 3), (Compared::V1(&points), 1)];
+    for (compared, count) in cases {
+        for record in baseline[..count].iter().chain(&candidate[..count]) {
+            assert!(was_compared(compared, record));
+        }
+        let other = with(sides.baseline[0].clone(), "e2e_p50_ms", 1.0);
+        assert!(!was_compared(compared, &RunRecord::V2(Box::new(other))));
+    }
+    assert!(!was_compared(Compared::V1(&points), &baseline[1]));
 }
 
 #[test]
