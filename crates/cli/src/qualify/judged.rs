@@ -12,6 +12,7 @@ use streamgauge_schema::{
 
 use super::course::{Course, FinishedRun};
 use super::dir::QualificationDir;
+use super::identity::are_alike;
 
 /// Which blocks are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,7 @@ fn limitations(
     if stand.phase == QualificationPhase::Blocks {
         said.extend(arms(plan));
         said.extend(aa(plan, course));
+        said.extend(alike(course));
     }
     said.extend(taken_anew(course, stand));
     said.extend(apart(course, stand));
@@ -132,6 +134,15 @@ fn aa(plan: &QualificationPlan, course: &Course) -> Option<String> {
         "The baseline was first held against itself by the same gates, in {} blocks: {verdict}.",
         plan.aa_blocks
     ))
+}
+
+/// Servers that tell their versions, and the same ones.
+fn alike(course: &Course) -> Option<String> {
+    let one = course.identity(QualificationSide::Baseline)?;
+    let other = course.identity(QualificationSide::Candidate)?;
+    are_alike(one, other).then(|| {
+        "Both sides told the same of themselves: perhaps the candidate was never up.".to_owned()
+    })
 }
 
 fn is_in(stand: Stand, phase: QualificationPhase, block: u64) -> bool {
