@@ -8,7 +8,7 @@ use std::time::Duration;
 use nix::pty::openpty;
 use streamgauge_sim::SimConfig;
 
-use super::bench::{Bench, finished, quick_plan};
+use super::bench::{Bench, failed, finished, quick_plan};
 use super::judged;
 use crate::process::{Finished, quick, server};
 
@@ -56,7 +56,7 @@ fn addresses_are_exchanged_half_way() {
     let plan = live(&bench, [&one.1, &other.1], "");
     bench.plan(&format!("blocks = 4\n{plan}"));
     let confounded = bench.qualify(&[]);
-    assert_eq!(confounded.code, Some(1), "{}", confounded.stderr);
+    failed(&confounded);
     assert!(
         confounded.stdout.contains("build and machine are confounded"),
         "{}",

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::bench::{Bench, quick_plan};
+use super::bench::{Bench, failed, quick_plan};
 use super::judged;
 
 /// The log as it is; empty before it is there.
@@ -57,7 +57,7 @@ fn after_a_kill_the_same_runs_are_there() {
     std::fs::write(&log, text).unwrap();
 
     let finished = bench.resume(&dir);
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    failed(&finished);
     let all = bench.steps(&dir, "finished");
     assert_eq!(all.len(), 6);
     let mut unique = slots(&all);
@@ -73,7 +73,7 @@ fn after_a_kill_the_same_runs_are_there() {
 
     // Nothing is left to do.
     let again = bench.resume(&dir);
-    assert_eq!(again.code, Some(1), "{}", again.stderr);
+    assert_eq!(again.code, finished.code, "{}", again.stderr);
     assert!(again.stderr.contains("is complete"), "{}", again.stderr);
     assert_eq!(bench.steps(&dir, "begun").len(), 7);
 }
