@@ -1,4 +1,13 @@
 //! How much of the prompts the server took from a cache.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut line = request(&[100], 1);
+//! let seen = line.observation.as_mut().unwrap();
+//! seen.usage.as_mut().unwrap().cached_tokens = Some(256);
+//! assert_eq!(figure("cached_tokens_ratio", &[line]), Some(0.5));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

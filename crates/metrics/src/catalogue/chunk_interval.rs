@@ -1,5 +1,15 @@
 //! Gaps between stream events: the golden median over generated events, their extremes, and chunk
 //! intervals.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! // Ten events 100 ms apart hold 40 tokens.
+//! let outputs: Vec<u64> = (1..=10).map(|n| 100 * n).collect();
+//! let lines = [request(&outputs, 40)];
+//! assert_eq!(figure("chunk_interval_p50_ms", &lines), Some(100.0));
+//! assert_eq!(figure("tpot_p50_ms", &lines), Some(900.0 / 39.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

@@ -1,4 +1,12 @@
 //! What setting up connections took.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut line = request(&[100], 1);
+//! line.connect_us = Some(500);
+//! assert_eq!(figure("connect_p50_ms", &[line]), Some(0.5));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

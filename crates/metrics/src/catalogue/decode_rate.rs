@@ -1,4 +1,11 @@
 //! Tokens a second after the first output, one value a request.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! // 99 tokens in the 0.99 s after the first output.
+//! assert_eq!(figure("decode_rate_p50_tok_per_s", &[request(&[200, 1_190], 100)]), Some(100.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

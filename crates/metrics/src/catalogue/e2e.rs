@@ -1,4 +1,11 @@
 //! Full duration of a request: the golden completion metrics, and E2E.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let lines = [request(&[100, 150], 2), request(&[100, 250], 2)];
+//! assert_eq!(figure("e2e_mean_ms", &lines), Some(200.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

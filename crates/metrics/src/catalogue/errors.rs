@@ -1,4 +1,10 @@
 //! How many requests failed.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! assert_eq!(figure("error_ratio", &[request(&[100], 1)]), Some(0.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

@@ -1,4 +1,14 @@
 //! How answers ended, by their finish reasons: as shares of the requests that succeeded.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut cut = request(&[100], 1);
+//! cut.observation.as_mut().unwrap().finish_reasons = vec!["length".into()];
+//! let lines = [cut, request(&[100], 1)];
+//! assert_eq!(figure("length_limited_ratio", &lines), Some(0.5));
+//! assert_eq!(figure("refusal_ratio", &lines), Some(0.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

@@ -1,5 +1,11 @@
 //! First generated output, reasoning or content: the golden median, and all statistics of the requests
 //! that succeeded.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! assert_eq!(figure("first_generated_p50_ms", &[request(&[214], 1)]), Some(214.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

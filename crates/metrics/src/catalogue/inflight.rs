@@ -1,4 +1,15 @@
 //! How many requests were under way: at most, on average, and as many as Little's law asks for.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut later = request(&[15], 1);
+//! (later.started_us, later.last_attempt_started_us) = (5_000, 5_000);
+//! // 0 to 10 ms and 5 to 20 ms.
+//! let lines = [request(&[10], 1), later];
+//! assert_eq!(figure("inflight_mean_count", &lines), Some(1.25));
+//! assert_eq!(figure("inflight_peak_count", &lines), Some(2.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

@@ -1,4 +1,13 @@
 //! How long bytes lay unread: the client's own part of what it measures.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut line = request(&[100], 1);
+//! line.observer_lag_us = Some(vec![20, 30, 2_500]);
+//! assert_eq!(figure("observer_lag_p50_ms", &[line.clone()]), Some(0.03));
+//! assert_eq!(figure("observer_lag_max_ms", &[line]), Some(2.5));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

@@ -1,4 +1,11 @@
 //! How long the answers were, by the server's own count.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! // 512 tokens allowed, and usage says 37.
+//! assert_eq!(figure("output_tokens_p50_tok", &[request(&[100, 1_000], 37)]), Some(37.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

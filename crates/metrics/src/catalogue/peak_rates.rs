@@ -1,4 +1,12 @@
 //! The best second of a run: rates of equal tiles of its time.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! // 30 tokens in the first of two seconds, 10 in the second.
+//! let lines = [request(&[100, 200, 300, 2_000], 40)];
+//! assert_eq!(figure("completion_throughput_peak_tok_per_s", &lines), Some(30.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

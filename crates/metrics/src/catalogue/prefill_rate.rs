@@ -1,4 +1,11 @@
 //! Prompt tokens a second until the first output, one value a request.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! // 512 prompt tokens, first output at 250 ms.
+//! assert_eq!(figure("prefill_rate_p50_tok_per_s", &[request(&[250], 1)]), Some(2_048.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

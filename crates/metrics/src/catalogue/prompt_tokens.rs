@@ -1,4 +1,10 @@
 //! How long the prompts were, by the server's own count.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! assert_eq!(figure("prompt_tokens_p50_tok", &[request(&[100], 1)]), Some(512.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

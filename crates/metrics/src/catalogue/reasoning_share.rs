@@ -1,4 +1,17 @@
 //! How much of the answers was reasoning.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let reasoning = |tokens, of| {
+//!     let mut line = request(&[100, 200], of);
+//!     let seen = line.observation.as_mut().unwrap();
+//!     seen.usage.as_mut().unwrap().reasoning_tokens = Some(tokens);
+//!     line
+//! };
+//! let lines = [reasoning(30, 40), reasoning(10, 120)];
+//! assert_eq!(figure("reasoning_tokens_ratio", &lines), Some(0.25));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

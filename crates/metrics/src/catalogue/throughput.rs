@@ -1,4 +1,13 @@
 //! Rates of the whole run, and the duration that they are divided by.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! // 37 tokens in the one second of the batch.
+//! let lines = [request(&[100, 1_000], 37)];
+//! assert_eq!(figure("completion_throughput_tps", &lines), Some(37.0));
+//! assert_eq!(figure("total_throughput_tok_per_s", &lines), Some(549.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

@@ -1,4 +1,14 @@
 //! Intervals between tokens, where the server counts the tokens of every event.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut line = request(&[10, 40, 70], 10);
+//! line.observation.as_mut().unwrap().token_counts = Some(vec![1, 3, 6]);
+//! // Three intervals of 10 ms and six of 5 ms.
+//! assert_eq!(figure("token_interval_p50_ms", &[line.clone()]), Some(5.0));
+//! assert_eq!(figure("token_interval_max_ms", &[line]), Some(10.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

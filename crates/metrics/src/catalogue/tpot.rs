@@ -1,4 +1,11 @@
 //! Time per output token after the first, one value a request.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! // 100 tokens, first output to last 0.99 s.
+//! assert_eq!(figure("tpot_p50_ms", &[request(&[200, 1_190], 100)]), Some(10.0));
+//! ```
 
 use streamgauge_schema::{Direction, TokenSource, Unit};
 

@@ -1,4 +1,14 @@
 //! First final content: the golden median, and TTFC.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut line = request(&[100, 4_100], 2);
+//! let seen = line.observation.as_mut().unwrap();
+//! (seen.first_reasoning_us, seen.first_content_us) = (Some(100_000), Some(4_100_000));
+//! assert_eq!(figure("ttfc_p50_ms", &[line.clone()]), Some(4_100.0));
+//! assert_eq!(figure("ttft_p50_ms", &[line]), Some(100.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

@@ -1,4 +1,13 @@
 //! First output on any channel: TTFT, from the start and from the schedule.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure, request};
+//! let mut line = request(&[214], 1);
+//! // An event with a role alone at 5 ms is no output.
+//! line.observation.as_mut().unwrap().first_event_us = Some(5_000);
+//! assert_eq!(figure("ttft_p50_ms", &[line]), Some(214.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

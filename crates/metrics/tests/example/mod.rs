@@ -1,0 +1,67 @@
+// Invented requests and their figures, for the examples in the documentation of the catalogue.
+
+use streamgauge_metrics::{RunInput, build_record};
+use streamgauge_schema::{
+    Digest, JournalHeader, JournalLine, LoadShape, Observation, Plan, RequestLine, Stage, Timestamp,
+    read_typed,
+};
+
+const PLAN: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../schema/tests/run/plan.json"));
+const JOURNAL: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../schema/tests/run/observations.jsonl"));
+
+/// A request from 0 that succeeded, with content at these milliseconds and so many tokens.
+pub fn request(outputs_ms: &[u64], tokens: u64) -> RequestLine {
+    let lines = JOURNAL.lines().map(|line| serde_json::from_str(line).unwrap());
+    let mut line = lines
+        .filter_map(|line| match line {
+            JournalLine::Request(line) if line.stage == Stage::Measured => Some(line),
+            _ => None,
+        })
+        .find(|line| line.observation.as_ref().is_some_and(Observation::succeeded))
+        .unwrap();
+    let last_us = outputs_ms.last().unwrap() * 1000;
+    (line.started_us, line.last_attempt_started_us, line.elapsed_us) = (0, 0, last_us);
+    (line.headers_us, line.observer_lag_us) = (Some(0), None);
+    (line.output_lags_us, line.end_lag_us) = (None, None);
+    let seen = line.observation.as_mut().unwrap();
+    let (first, last) = (Some(outputs_ms[0] * 1000), Some(last_us));
+    (seen.elapsed_us, seen.not_generated) = (last_us, Vec::new());
+    (seen.output_events, seen.generated_events) =
+        (outputs_ms.len() as u64, outputs_ms.len() as u64);
+    (seen.first_event_us, seen.first_output_us, seen.last_output_us) = (first, first, last);
+    (seen.first_generated_us, seen.last_generated_us) = (first, last);
+    (seen.first_reasoning_us, seen.first_content_us, seen.first_tool_call_us) = (None, first, None);
+    let gaps = outputs_ms.windows(2).map(|pair| (pair[1] - pair[0]) * 1000);
+    seen.arrivals_us = first.into_iter().chain(gaps).collect();
+    let usage = seen.usage.as_mut().unwrap();
+    (usage.prompt_tokens, usage.completion_tokens) = (Some(512), Some(tokens));
+    *line
+}
+
+/// The value of a metric in the record of these requests.
+pub fn figure(id: &str, requests: &[RequestLine]) -> Option<f64> {
+    let mut plan: Plan = read_typed(PLAN).unwrap();
+    (plan.load.requests, plan.load.warmup) = (requests.len() as u64, 0);
+    plan.load.shape = LoadShape::ClosedLoop { concurrency: 1 };
+    let header = JournalHeader {
+        journal_version: 1,
+        plan_sha256: Digest::of_value(&plan).unwrap(),
+        started_at: Timestamp::from_unix_micros(0),
+        started_monotonic_ns: None,
+    };
+    let lines: Vec<RequestLine> = (0..)
+        .zip(requests)
+        .map(|(index, line)| RequestLine { index, ..line.clone() })
+        .collect();
+    let input = RunInput {
+        plan: &plan,
+        header: &header,
+        requests: &lines,
+        trailer: None,
+        evidence: Vec::new(),
+    };
+    let record = build_record(&input).unwrap();
+    record.metrics.into_iter().find(|metric| metric.id.as_str() == id).unwrap().value
+}
