@@ -29,7 +29,7 @@ fi
 rm -f started
 setsid "$SIM" sim --listen "$ADDRESS" "$@" >started 2>&1 </dev/null &
 echo $! >pid
-while ! [ -s started ]; do sleep 0.01; done
+while ! [ -s started ] && kill -0 "$!" 2>/dev/null; do sleep 0.01; done
 echo switched "$@" >>switches
 "#;
 
