@@ -252,7 +252,11 @@ fn design(comparison: &ComparisonV2) -> String {
         if least == most { least.to_string() } else { format!("{least} to {most}") }
     };
     let runs = match comparison.method {
-        ComparisonMethod::Blocks => format!("{} blocks of one run a side", range(0)),
+        ComparisonMethod::Blocks => {
+            let blocks = range(0);
+            let noun = if blocks == "1" { "block" } else { "blocks" };
+            format!("{blocks} {noun} of one run a side")
+        }
         ComparisonMethod::Unpaired => {
             format!("{} and {} runs, not taken in blocks (Welch)", range(0), range(1))
         }

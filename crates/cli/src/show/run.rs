@@ -109,7 +109,11 @@ fn figures(record: &RunRecordV2, window: WindowName, format: Format) -> String {
             direction(metric).to_owned(),
         ]);
     }
-    table(format, ["", "median", "p95", "p99", "mean", "95 % of median", "n", "better"], rows)
+    table(
+        format,
+        ["", "median", "p95", "p99", "mean", "95 % interval of median", "n", "better"],
+        rows,
+    )
 }
 
 /// Metrics of which there is one value.

@@ -23,7 +23,10 @@ pub enum CompareError {
         candidate: usize,
     },
     /// The point rule takes one run of each cell; it neither pools nor chooses.
-    #[error("cell {cell} has more than one run on the {side} side: the point rule takes one")]
+    #[error(
+        "cell {cell} has more than one run on the {side} side: the point rule takes one; name one of \
+         them, or judge them all by the interval rule"
+    )]
     CellRepeated {
         /// The cell.
         cell: Identifier,

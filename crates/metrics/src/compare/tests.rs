@@ -172,7 +172,8 @@ fn runs_pair_up_by_cell() {
         (error(&pair, &[]), "there is no candidate record"),
         (
             error(&pair[..1], &[one.clone(), one.clone()]),
-            "cell c1 has more than one run on the candidate side: the point rule takes one",
+            "cell c1 has more than one run on the candidate side: the point rule takes one; name one of \
+             them, or judge them all by the interval rule",
         ),
         (
             error(&pair[..1], std::slice::from_ref(&lacking)),

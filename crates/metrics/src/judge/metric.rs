@@ -6,7 +6,7 @@ use streamgauge_schema::{
 };
 
 use super::Terms;
-use super::said::{percent, said};
+use super::said::{level, percent, said};
 use crate::change::{Change, Limit};
 use crate::compare::Side;
 use crate::power::{BlockNoise, Sureness};
@@ -103,7 +103,11 @@ fn judged(
             format!("the interval reaches to {}, within the limit of {edge}", percent(worst(pass)))
         }
         GateVerdict::Fail => {
-            format!("the interval begins at {}, beyond the limit of {edge}", percent(least(fail)))
+            format!(
+                "even the better end of the {} interval, {}, is beyond the limit of {edge}",
+                fail_level.map_or_else(String::new, level),
+                percent(least(fail))
+            )
         }
         _ if limit.verdict(pass, pass) == GateVerdict::Fail => {
             "beyond the limit if it were the only gate, not among all that are judged".to_owned()

@@ -22,6 +22,12 @@ pub(super) fn percent(change: f64) -> String {
     if change.is_finite() { format!("{change:+.2} %") } else { "without bound".to_owned() }
 }
 
+/// The level of an interval in percent.
+pub(super) fn level(level: f64) -> String {
+    let text = format!("{:.2}", level * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// Names as a list.
 pub(super) fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
     names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
@@ -30,6 +36,14 @@ pub(super) fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn levels_have_two_decimals_at_most() {
+        let cases = [(0.95, "95 %"), (0.975, "97.5 %"), (1.0 - 0.05 / 6.0, "99.17 %")];
+        for (given, expected) in cases {
+            assert_eq!(level(given), expected);
+        }
+    }
 
     #[test]
     fn any_text_can_be_said() {

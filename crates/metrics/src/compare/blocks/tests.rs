@@ -136,7 +136,7 @@ fn reasons() {
         ),
         (
             Sides::blocks(TTFT, &blocks(6, 9.0)),
-            "the interval begins at +8.29 %, beyond the limit of +5.00 %".to_owned(),
+            "even the better end of the 95 % interval, +8.29 %, is beyond the limit of +5.00 %".to_owned(),
         ),
         (Sides::blocks(TTFT, &noisy), "the interval from -4.48 % to +7.87 % holds the limit of +5.00 %; noise 3.90 % a block: 7 blocks ".to_owned()),
         (Sides::blocks(TTFT, &wild), "unstable, noise ".to_owned()),
