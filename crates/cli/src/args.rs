@@ -25,7 +25,7 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done, and every judged gate passed
-  1    a gate failed, or a record did not verify
+  1    a gate failed, a record did not verify, or `decide` refused to promote against a gate
   2    bad arguments, unreadable or malformed input, differing conditions
   3    inconclusive, not evaluated or ineligible
   4    the server was unreachable, or nothing succeeded

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done, and every judged gate passed.
     Done = 0,
-    /// A gate failed, a strict turnover failed, or a record did not verify.
+    /// A gate failed, a strict turnover failed, a record did not verify, or a promotion was refused.
     GateFailed = 1,
     /// Bad arguments, unreadable or malformed input, differing conditions.
     BadInput = 2,

@@ -7,6 +7,7 @@ mod console;
 mod deployment;
 mod evidence;
 mod exit;
+mod gates;
 mod input;
 mod ledger;
 mod measure;

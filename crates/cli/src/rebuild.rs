@@ -52,6 +52,9 @@ impl Rebuilt {
 /// Builds the record of a run directory. It does not look at a `record.json` that is there.
 pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let plan_path = dir.plan();
+    if !plan_path.exists() {
+        bail!("{} is no run directory: it has no plan.json", dir.path().display());
+    }
     let plan: Plan =
         read_typed(&read_file(&plan_path)?).with_context(|| plan_path.display().to_string())?;
     let journal_path = dir.journal();

@@ -213,8 +213,9 @@ pub enum WorkloadError {
     },
     /// More requests than lines, and no way given to use lines again.
     #[error(
-        "{file}: {requested} requests are more than its {records} lines; ask for fewer, for a \
-         nonce before each prompt, or for repeated prompts"
+        "{file}: {requested} requests are more than its {}; ask for fewer, for a nonce before each \
+         prompt, or for repeated prompts",
+        if *.records == 1 { "one line".to_owned() } else { format!("{records} lines") }
     )]
     TooFewLines {
         /// The file.

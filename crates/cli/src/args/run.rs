@@ -205,7 +205,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u64).range(..=Load::MAX_REQUESTS))]
     pub(crate) warmup: u64,
-    /// Name of the cell, by which runs are compared [default: its load, such as c8 or r12.5]
+    /// Name of the cell, by which runs are compared [default: its load, such as c8 or r12.5-poisson]
     #[arg(long, value_name = "NAME", value_parser = parse_identifier)]
     pub(crate) cell: Option<Identifier>,
 }

@@ -60,7 +60,11 @@ pub(crate) fn parse_goal(text: &str) -> Result<Goal, String> {
     let form = || format!("{text:?} is no goal such as ttft:500, in milliseconds");
     let (quantity, limit) = text.split_once(':').ok_or_else(form)?;
     let quantity: GoalQuantity = quantity.parse().map_err(|error| format!("{error}"))?;
-    let limit_ms: f64 = limit.parse().map_err(|_| form())?;
+    let limit_ms: f64 = limit.parse().map_err(|_| {
+        let has_unit = limit.starts_with(|first: char| first.is_ascii_digit())
+            && limit.ends_with(|last: char| last.is_ascii_alphabetic());
+        if has_unit { format!("{}; leave out the unit", form()) } else { form() }
+    })?;
     if limit_ms > 0.0 && limit_ms.is_finite() {
         Ok(Goal { quantity, limit_ms })
     } else {

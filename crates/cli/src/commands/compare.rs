@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use streamgauge_metrics::{
     BlockRules, Compared, MatchingCondition, Pairing, Turnovers, compare_blocks, compare_point,
@@ -11,7 +11,7 @@ use streamgauge_schema::{Gates, Json, RunRecord};
 
 use crate::console;
 use crate::exit::Exit;
-use crate::input::read_text;
+use crate::gates::read_gates;
 use crate::records::{load, load_all};
 use crate::report::{ReportArgs, exit_of, report_comparison, tell_path, write_comparison};
 
@@ -118,9 +118,7 @@ fn by_intervals(
     candidate: &[RunRecord],
 ) -> anyhow::Result<Exit> {
     let gates = match &args.gates {
-        Some(path) => {
-            toml::from_str(&read_text(path)?).with_context(|| path.display().to_string())?
-        }
+        Some(path) => read_gates(path)?,
         None => Gates::default(),
     };
     let rules = BlockRules {

@@ -11,14 +11,17 @@ use crate::exit::Exit;
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// Kind of document
+    /// Kind of document [default: print which there are]
     #[arg(value_parser = PossibleValuesParser::new(schema_names()))]
-    name: String,
+    name: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn schema(args: &SchemaArgs) -> anyhow::Result<Exit> {
-    let schema = json_schema(&args.name).context("no such schema")?;
-    console::result(&serde_json::to_string_pretty(&schema)?)?;
+    let text = match &args.name {
+        Some(name) => serde_json::to_string_pretty(&json_schema(name).context("no such schema")?)?,
+        None => schema_names().join("\n"),
+    };
+    console::result(&text)?;
     Ok(Exit::Done)
 }

@@ -4,6 +4,7 @@
 mod decision;
 mod ledger;
 mod qualification;
+mod uncovered;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -136,6 +137,9 @@ fn check_file(path: &Path, args: &VerifyArgs) -> anyhow::Result<Report> {
     let document = match Document::read(&bytes) {
         Ok(document) => document,
         Err(_) if ledger::is_one(path, &bytes) => return ledger::check(path, &bytes, args.head),
+        Err(error @ ReadError::UnknownKind { .. }) => {
+            return uncovered::check(path, &bytes).unwrap_or_else(|| unreadable(path, error));
+        }
         Err(error) => return unreadable(path, error),
     };
     let mut report = check_read(path, &document, &bytes, args.explain)?;
@@ -265,8 +269,12 @@ fn not_canonical(document: &Document, bytes: &[u8]) -> anyhow::Result<Option<Str
 
 fn shown(report: &Report) -> String {
     let mut out = String::new();
-    let verdict = if report.holds { "holds" } else { "DOES NOT HOLD" };
-    let _ = writeln!(out, "{}: {verdict} ({} rules)", report.path, report.rules);
+    let verdict = match (report.holds, report.rules) {
+        (true, 0) => "nothing to check".to_owned(),
+        (true, rules) => format!("holds ({rules} rules)"),
+        (false, rules) => format!("DOES NOT HOLD ({rules} rules)"),
+    };
+    let _ = writeln!(out, "{}: {verdict}", report.path);
     // A digest takes part in every member. That says something only where no other rule does.
     let (wide, narrow): (Vec<&Broken>, Vec<&Broken>) =
         report.broken.iter().partition(|broken| broken.members.len() > MAX_PLACES);

@@ -104,6 +104,9 @@ pub(crate) async fn meet(
 /// The address and the way in; nothing is contacted.
 pub(crate) fn reach(args: &ServerArgs, base_url: &str) -> anyhow::Result<(Endpoint, Access)> {
     let endpoint = Endpoint::parse(address(args, base_url))?;
+    if args.endpoint_path.is_none() {
+        without_path(&endpoint, args.api)?;
+    }
     let access = access(args, &endpoint)?;
     Ok((endpoint, access))
 }
@@ -136,6 +139,18 @@ fn address<'a>(args: &ServerArgs, base_url: &'a str) -> &'a str {
         return base_url;
     }
     base_url.trim_end_matches('/').strip_suffix("/v1").unwrap_or(base_url)
+}
+
+/// Whoever copies a whole URL gives an address to which the API's path would be added again.
+fn without_path(endpoint: &Endpoint, api: Dialect) -> anyhow::Result<()> {
+    let path = api.default_path();
+    if endpoint.to_string().ends_with(path.strip_prefix("/v1").unwrap_or(path)) {
+        bail!(
+            "--base-url {endpoint}: an address ends before {path}, which is added to it; another \
+             path is given by --endpoint-path"
+        );
+    }
+    Ok(())
 }
 
 /// Whether a server that failed in this way is there and answers.

@@ -209,13 +209,16 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// A value as it is written on a line; paths lead from the folder of the plan.
+    /// A value as it is written on a line; paths lead from the folder of the plan, wherever the work
+    /// is taken up again.
     fn word(&self, argument: &Arg, value: &Value) -> Option<String> {
         Some(match value {
             Value::Float(number) => number.to_string(),
             Value::Integer(number) => number.to_string(),
             Value::String(path) if is_path(argument) => {
-                from_folder(self.source.folder(), Path::new(path)).display().to_string()
+                let path = from_folder(self.source.folder(), Path::new(path));
+                // Only an empty path has no absolute one; whoever opens it says so.
+                std::path::absolute(&path).unwrap_or(path).display().to_string()
             }
             Value::String(text) => text.clone(),
             _ => return None,

@@ -12,10 +12,13 @@ use streamgauge_schema::{
 
 use super::dir::QualificationDir;
 use super::resolve::Resolved;
+use crate::console;
 use crate::records::load;
 
 /// The chance of a decision that the numbers of blocks are given for.
 const POWER: f64 = 0.8;
+/// Runs of one build from which the noise between them is known.
+const FEWEST_RUNS: usize = 3;
 /// How sure the upper bound of the noise is.
 const NOISE_LEVEL: f64 = 0.8;
 
@@ -93,6 +96,15 @@ impl Outlook {
             .cells
             .iter()
             .flat_map(|cell| plan.gates.gates().iter().map(move |gate| (cell, gate)));
+        let gates: Vec<GateOutlook> = gates
+            .map(|(cell, gate)| GateOutlook {
+                cell: cell.clone(),
+                metric: gate.metric.clone(),
+                limit_percent: gate.limit_percent,
+                noise: noise(&sources, cell, gate, plan.most_blocks(), sureness),
+            })
+            .collect();
+        say_too_few(&sources, &gates);
         Ok(Self {
             name: plan.name.clone(),
             planned_blocks: plan.planned_blocks.clone(),
@@ -103,14 +115,7 @@ impl Outlook {
             visits,
             alpha,
             power: POWER,
-            gates: gates
-                .map(|(cell, gate)| GateOutlook {
-                    cell: cell.clone(),
-                    metric: gate.metric.clone(),
-                    limit_percent: gate.limit_percent,
-                    noise: noise(&sources, cell, gate, plan.most_blocks(), sureness),
-                })
-                .collect(),
+            gates,
         })
     }
 }
@@ -124,6 +129,29 @@ fn visits(plan: &QualificationPlan) -> Vec<PlannedVisit> {
         PlannedVisit { visit: visit.to_string(), activates }
     };
     plan.visits().into_iter().map(visit).collect()
+}
+
+/// Says of which cells too few runs were given to know the noise.
+fn say_too_few(sources: &[Source], gates: &[GateOutlook]) {
+    let runs = sources.iter().find_map(|source| match source {
+        Source::Runs(runs) => Some(runs),
+        Source::Comparison { .. } => None,
+    });
+    let Some(runs) = runs else { return };
+    let mut cells: Vec<&Identifier> =
+        gates.iter().filter(|gate| gate.noise.is_none()).map(|gate| &gate.cell).collect();
+    cells.dedup();
+    for cell in cells {
+        let is_of_cell =
+            |run: &&RunRecord| matches!(run, RunRecord::V2(run) if run.load.cell == *cell);
+        let found = runs.iter().filter(is_of_cell).count();
+        if found < FEWEST_RUNS {
+            console::remark(&format!(
+                "note: --from: runs of cell {cell}: {found}; {FEWEST_RUNS} of one build are needed to \
+                 know its noise"
+            ));
+        }
+    }
 }
 
 fn sources(from: &[PathBuf]) -> anyhow::Result<Vec<Source>> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use clap::Command;
 use streamgauge_client::Endpoint;
-use streamgauge_metrics::{MatchingCondition, catalogue};
+use streamgauge_metrics::MatchingCondition;
 use streamgauge_schema::{
     Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPlan,
     QualificationSide,
@@ -17,6 +17,7 @@ use super::file::{Flags, PlanFile, Source};
 use super::flags::{Merged, Place, Table, from_folder, run_command};
 use super::schedule::{Schedule, ScheduleArgs};
 use crate::args::run::RunArgs;
+use crate::gates::{read_gates, unknown_metric};
 use crate::input::read_text;
 use crate::planning::Asked;
 
@@ -159,14 +160,13 @@ fn check_hardware(source: &Source, cells: &[PlannedCell]) -> anyhow::Result<()> 
 
 /// What no record of this version has would be noticed after the first block.
 fn check_metrics(source: &Source, file: &PlanFile, gates: &Gates) -> anyhow::Result<()> {
-    let is_known = |id: &Identifier| catalogue().iter().any(|metric| metric.id == *id);
-    let Some(gate) = gates.gates().iter().find(|gate| !is_known(&gate.metric)) else {
+    let mut gates = gates.gates().iter();
+    let Some(problem) = gates.find_map(|gate| unknown_metric(&gate.metric)) else {
         return Ok(());
     };
     let named = file.gates.as_ref().map(Spanned::span);
     let place = named.or_else(|| file.gate.as_ref().map(Spanned::span)).unwrap_or_default();
-    let metric = &gate.metric;
-    Err(source.fault(place, &format!("no record has a metric {metric}; METRICS.md lists them all")))
+    Err(source.fault(place, &problem))
 }
 
 fn gates(source: &Source, file: &PlanFile) -> anyhow::Result<Gates> {
@@ -179,7 +179,7 @@ fn gates(source: &Source, file: &PlanFile) -> anyhow::Result<Gates> {
             ));
         }
         let path = from_folder(source.folder(), path.get_ref());
-        return toml::from_str(&read_text(&path)?).with_context(|| path.display().to_string());
+        return read_gates(&path);
     }
     let golden = Gates::default();
     let place_of = |fault: &GatesFault| match fault {

@@ -63,6 +63,7 @@ fn bad_arguments_are_named_with_what_to_do() {
         simulated(&["--goodput", "ttft:100", "ttft:200"]),
         simulated(&["--search", "rate"]),
         simulated(&["--search", "rate", "--goodput", "ttft:5", "--attainment", "nan"]),
+        simulated(&["--goodput", "ttft:500ms"]),
         simulated(&[
             "--search",
             "rate",
@@ -81,6 +82,7 @@ fn bad_arguments_are_named_with_what_to_do() {
         simulated(&["--endpoint-path", "/a path"]),
         simulated(&["--expect-model", ""]),
         simulated(&["--input-tokens", "99999999999"]),
+        vec!["run", "--base-url", "http://127.0.0.1:1/v1/chat/completions/"],
         vec![
             "run",
             "--base-url",
@@ -146,5 +148,6 @@ fn schemas_are_printed() {
         let finished = run(["schema", name]);
         let schema: Value = serde_json::from_str(&finished.stdout).unwrap();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        assert!(run(["schema"]).stdout.lines().any(|known| known == name), "{name}");
     }
 }

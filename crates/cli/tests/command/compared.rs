@@ -27,6 +27,12 @@ fn blocks_of_runs_are_judged_with_their_noise() {
     let [old, new] = sides.each_ref().map(|side| side.to_str().unwrap());
     let gates = folder.path().join("gates.toml");
     fs::write(&gates, "[[gate]]\nmetric = \"e2e_p50_ms\"\nlimit_percent = 20\n").unwrap();
+    let misspelt = folder.path().join("misspelt.toml");
+    fs::write(&misspelt, "[[gate]]\nmetric = \"e2e_p50\"\nlimit_percent = 20\n").unwrap();
+    let rule = ["--rule", "interval", "--gates", misspelt.to_str().unwrap()];
+    let refused = run(["compare", old, new].iter().chain(&rule));
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("did you mean e2e_p50_ms?"), "{}", refused.stderr);
     let out = folder.path().join("comparison.json");
     let finished = run([
         "compare",

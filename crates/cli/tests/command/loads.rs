@@ -181,6 +181,12 @@ fn a_search_finds_the_highest_load_and_keeps_its_probes() {
         let report: Value = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
         assert_eq!(report["highest_held"], held);
         assert_eq!(report["probes"].as_array().unwrap().len(), runs.len());
+        let plan = runs[0].join("plan.json");
+        for (path, note) in [(&files[0], "note: a search report,"), (&plan, "note: a plan,")] {
+            let verified = run(["verify", path.to_str().unwrap()]);
+            assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+            assert!(verified.stdout.contains(note), "{}", verified.stdout);
+        }
     }
 }
 

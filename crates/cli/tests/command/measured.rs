@@ -203,7 +203,7 @@ fn a_dataset_is_read_and_its_faults_are_named() {
     fs::write(dataset, "{\"id\": \"a\", \"prompt\": \"one\"}\n").unwrap();
     let refused = measure(&url, &runs, &["--dataset", dataset]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("8 requests are more than its 1 lines"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("8 requests are more than its one line"), "{}", refused.stderr);
     let finished = measure(&url, &runs, &["--dataset", dataset, "--nonce"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }

@@ -135,10 +135,21 @@ impl Work<'_> {
             Err(error) => {
                 let waited = Duration::from_millis(ready.timeout_ms);
                 let problem = format!("{endpoint} was not ready within {waited:?}: {error}");
-                let text = format!("{visit}: {problem}");
+                let text = format!("{visit}: {problem}{}", self.where_it_says_why(visit));
                 self.failed(visit, elapsed_ms, None, problem)?;
                 Err(Unreachable(text).into())
             }
+        }
+    }
+
+    /// What a program printed is private; where it stands is not.
+    fn where_it_says_why(&self, visit: Visit) -> String {
+        match &self.resolved.plan.arm(visit).activation {
+            Activation::Program { .. } => format!(
+                "; what its activation printed is in {}",
+                self.dir.activation_log().display()
+            ),
+            Activation::Ask {} | Activation::None {} => String::new(),
         }
     }
 

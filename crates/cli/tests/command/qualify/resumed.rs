@@ -91,6 +91,18 @@ fn ctrl_c_keeps_what_has_finished_and_says_how_to_go_on() {
 }
 
 #[test]
+fn paths_of_a_plan_that_was_named_relatively_are_the_same_when_it_goes_on() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("what.toml"), "id = \"simulated\"\n").unwrap();
+    let plan = quick_plan(&bench, "10", "10");
+    let plan = plan.replace("base-url", "deployment = \"what.toml\"\nbase-url");
+    bench.plan(&format!("blocks = 3\n{plan}"));
+    assert_eq!(cut_off(&bench, 2, Signal::SIGINT), Some(130));
+    let finished = bench.resume(&bench.only_dir());
+    assert!(matches!(finished.code, Some(0 | 1 | 3)), "{}", finished.stderr);
+}
+
+#[test]
 fn another_plan_is_no_way_to_go_on() {
     let bench = Bench::new();
     bench.plan(&format!("blocks = 3\n{}", quick_plan(&bench, "20", "24")));

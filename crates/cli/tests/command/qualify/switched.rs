@@ -37,6 +37,9 @@ fn an_arm_that_does_not_come_up_ends_it() {
         assert_eq!(finished.code, Some(code), "{candidate}: {}", finished.stderr);
         assert!(finished.stderr.contains(expected), "{candidate}: {}", finished.stderr);
         assert!(finished.stderr.contains("to go on: streamgauge qualify --resume"), "{candidate}");
+        if expected.contains("was not ready") {
+            assert!(finished.stderr.contains("/activation.log"), "{}", finished.stderr);
+        }
         assert!(!finished.stderr.contains("secret"), "{candidate}: what programs print is private");
         let dir = bench.only_dir();
         assert_eq!(bench.steps(&dir, "ended")[0]["reason"], "stopped", "{candidate}");
