@@ -158,6 +158,13 @@ async fn the_stamps_alone_have_a_short_form() {
 async fn the_kernel_tells_when_a_request_arrived() {
     let server = start(SimConfig { kernel_stamps: true, ..quick() }).await;
     let mut client = Client::connect(server.addr()).await;
+    // The kernel begins to stamp a moment after the first socket of the machine has asked for it.
+    for _ in 0..1_000 {
+        client.stream(&streaming("early", 1)).await;
+        if server.account().pop().unwrap().kernel_received_ns.is_some() {
+            break;
+        }
+    }
     for prompt in ["short".to_owned(), "long ".repeat(100_000)] {
         let sent_ns = monotonic_ns();
         client.stream(&streaming(&prompt, 1)).await;
