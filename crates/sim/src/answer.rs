@@ -1,14 +1,17 @@
 //! What the server answers: a pure function of seed, prompt and token limits.
 //!
 //! One token is one word with the white space before it, so any number of leading tokens joins to
-//! sane text. The last user message may hold instructions, in any case of letters:
+//! sane text. An answer is the text that the request's member `sim.answer` holds, or the one that the
+//! configuration knows for its prompt. Otherwise the last user message may hold instructions, in any
+//! case of letters:
 //!
 //! - `begin with the marker M`: the answer begins with M and one space.
 //! - `repeat the word W N times` (or `exactly N times`): W, N times, with one space between.
 //! - `return JSON with fields {…}`: that JSON object, as it is written there.
+//! - `what is A + B` (or `-`, `*`), of whole numbers: the result.
 //!
-//! M and W are taken without quotes around them and without punctuation after them. Without the
-//! second or third the answer is seeded pseudo-words.
+//! M and W are taken without quotes around them and without punctuation after them. Without any but
+//! the first the answer is seeded pseudo-words.
 
 use std::ops::Range;
 
@@ -24,6 +27,8 @@ pub(crate) const MAX_ANSWER_TOKENS: u32 = 131_072;
 /// The part of a request that an answer depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
+    /// The whole answer, where the request itself gives it.
+    pub(crate) answer: Option<String>,
     /// The text of the last user message.
     pub(crate) instruction: String,
     /// The contents of all messages, one after another.
@@ -87,7 +92,7 @@ impl Tokens {
         if place == 0 { 0 } else { self.ends[place - 1] }
     }
 
-    fn truncate(&mut self, length: usize) {
+    pub(crate) fn truncate(&mut self, length: usize) {
         if length < self.len() {
             self.text.truncate(self.start(length));
             self.ends.truncate(length);
@@ -111,12 +116,14 @@ pub(crate) fn compose(config: &SimConfig, prompt: &Prompt, limits: Limits) -> An
     let mut reasoning = Tokens::default();
     extend_with_words(&mut reasoning, reasoning_tokens, &mut rng);
 
-    let instruction = prompt.instruction.as_str();
     let mut content = Tokens::default();
-    if let Some(marker) = marker(instruction) {
-        content.push("", marker);
-    }
-    let instructed = repeat(instruction, &mut content) || copy_json(instruction, &mut content);
+    let instructed = match given(config, prompt) {
+        Some(text) => {
+            tokens(text).into_iter().for_each(|token| content.push("", token));
+            true
+        }
+        None => follow(&prompt.instruction, &mut content),
+    };
     let endless = limits.max_tokens.is_some() && (limits.ignore_eos || !instructed);
     let budget = match limits.max_tokens {
         None if instructed => MAX_ANSWER_TOKENS,
@@ -131,6 +138,24 @@ pub(crate) fn compose(config: &SimConfig, prompt: &Prompt, limits: Limits) -> An
     }
     let finish = if endless || cut { FinishReason::Length } else { FinishReason::Stop };
     Answer { content, finish, reasoning }
+}
+
+/// The answer that the request gives, or that is known for its prompt.
+fn given<'a>(config: &'a SimConfig, prompt: &'a Prompt) -> Option<&'a str> {
+    let known = |text: &str| config.answers.get(text);
+    let asked = prompt.instruction.as_str();
+    let behind_first_line = || asked.split_once('\n').and_then(|(_, rest)| known(rest));
+    prompt.answer.as_ref().or_else(|| known(asked).or_else(behind_first_line)).map(String::as_str)
+}
+
+/// Follows the instructions; false when none but the first says what to answer.
+fn follow(instruction: &str, content: &mut Tokens) -> bool {
+    if let Some(marker) = marker(instruction) {
+        content.push("", marker);
+    }
+    repeat(instruction, content)
+        || copy_json(instruction, content)
+        || calculate(instruction, content)
 }
 
 /// The words after `phrase`, wherever it first occurs with at least one word after it.
@@ -190,6 +215,24 @@ fn copy_json(instruction: &str, content: &mut Tokens) -> bool {
     true
 }
 
+/// Follows the fourth instruction, if there is one.
+fn calculate(instruction: &str, content: &mut Tokens) -> bool {
+    let Some(result) = calculation(instruction) else { return false };
+    content.push(if content.is_empty() { "" } else { " " }, &result.to_string());
+    true
+}
+
+fn calculation(instruction: &str) -> Option<i64> {
+    let [one, sign, other, ..] = after(instruction, &["what", "is"])?[..] else { return None };
+    let (one, other): (i64, i64) = (one.parse().ok()?, bare(other)?.parse().ok()?);
+    match sign {
+        "+" => one.checked_add(other),
+        "-" => one.checked_sub(other),
+        "*" => one.checked_mul(other),
+        _ => None,
+    }
+}
+
 fn json_object(instruction: &str) -> Option<&RawValue> {
     const PHRASE: &str = "return json with fields";
     let found = instruction.to_ascii_lowercase().find(PHRASE)?;
@@ -216,7 +259,7 @@ fn tokens(text: &str) -> Vec<&str> {
 }
 
 /// Appends pseudo-words until `tokens` holds `length`.
-fn extend_with_words(tokens: &mut Tokens, length: usize, rng: &mut impl Rng) {
+pub(crate) fn extend_with_words(tokens: &mut Tokens, length: usize, rng: &mut impl Rng) {
     const CONSONANTS: &[u8] = b"bdfgklmnprstvz";
     const VOWELS: &[u8] = b"aeiou";
     while tokens.len() < length {
@@ -236,13 +279,18 @@ fn extend_with_words(tokens: &mut Tokens, length: usize, rng: &mut impl Rng) {
 mod tests {
     use super::*;
 
+    fn asked(instruction: &str) -> Prompt {
+        let text = instruction.to_owned();
+        Prompt { answer: None, instruction: text.clone(), text }
+    }
+
     fn composed(
         config: &SimConfig,
         instruction: &str,
         max_tokens: Option<u32>,
         ignore_eos: bool,
     ) -> Answer {
-        let prompt = Prompt { instruction: instruction.to_owned(), text: instruction.to_owned() };
+        let prompt = asked(instruction);
         compose(config, &prompt, Limits { ignore_eos, max_tokens })
     }
 
@@ -260,11 +308,34 @@ mod tests {
             ),
             (r#"begin with the marker Q, return json with fields {"a":1}"#, r#"Q {"a":1}"#),
             ("return json with fields {\"a\":\n1}", "{\"a\":\n1}"),
+            ("What is 17 + 25?", "42"),
+            ("Begin with the marker Q. What is -3 * 4", "Q -12"),
         ];
         for (instruction, expected) in cases {
             let answer = composed(&SimConfig::default(), instruction, None, false);
             assert_eq!(answer.content.text(), expected, "{instruction}");
             assert_eq!(answer.finish, FinishReason::Stop);
+        }
+    }
+
+    #[test]
+    fn a_given_answer_comes_before_all_instructions() {
+        let prompt = "repeat the word w 2 times";
+        let config = SimConfig {
+            answers: [(prompt.to_owned(), "it is known".to_owned())].into(),
+            ..SimConfig::default()
+        };
+        let limits = Limits { ignore_eos: false, max_tokens: Some(5) };
+        let own = Prompt { answer: Some("my  own".to_owned()), ..asked(prompt) };
+        let marked = asked("[one of its own]\nrepeat the word w 2 times");
+        for (prompt, expected) in [
+            (own, "my  own"),
+            (asked(prompt), "it is known"),
+            (marked, "it is known"),
+            (asked("another\nrepeat the word w 3 times"), "w w w"),
+        ] {
+            let answer = compose(&config, &prompt, limits);
+            assert_eq!((answer.content.text(), answer.finish), (expected, FinishReason::Stop));
         }
     }
 
@@ -280,6 +351,9 @@ mod tests {
             "repeat the word x 99999999999999999999999 times",
             "return JSON with fields a and b",
             "return JSON with fields {\"a\": ",
+            "what is one + 2",
+            "what is 9223372036854775807 + 1",
+            "what is 6 / 2",
         ];
         for text in texts {
             let answer = composed(&SimConfig::default(), text, None, false);

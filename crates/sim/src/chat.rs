@@ -42,7 +42,8 @@ impl ChatRequest {
                 "only one choice is simulated".to_owned(),
             ));
         }
-        let order = wire.sim.and_then(|sim| sim.fault).map(|text| parse_order(&text)).transpose();
+        let sim = wire.sim.unwrap_or_default();
+        let order = sim.fault.map(|text| parse_order(&text)).transpose();
         let contents: Vec<String> = wire.messages.iter().map(WireMessage::text).collect();
         let last_user =
             wire.messages.iter().zip(&contents).rfind(|(message, _)| message.role == "user");
@@ -62,7 +63,7 @@ impl ChatRequest {
             order: order
                 .map_err(|error| ApiError::bad_request(Some("sim.fault"), error.to_string()))?,
             prompt_words: text.split_whitespace().count() as u64,
-            prompt: Prompt { instruction, text },
+            prompt: Prompt { answer: sim.answer, instruction, text },
             stream: wire.stream.unwrap_or_default(),
             usage: match (options.include_usage, options.continuous_usage_stats) {
                 (Some(true), Some(true)) => StreamUsage::Continuous,
@@ -104,9 +105,10 @@ struct WireMessage {
     role: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireSim {
+    answer: Option<String>,
     fault: Option<String>,
 }
 
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn a_request_is_read() {
         let body =
-            br#"{"model": "m", "temperature": 0, "ignore_eos": true, "sim": {"fault": "none"},
+            br#"{"model": "m", "temperature": 0, "ignore_eos": true, "sim": {"fault": "none", "answer": "x"},
             "max_tokens": 9, "max_completion_tokens": 7,
             "stream": true, "stream_options": {"include_usage": true},
             "messages": [
@@ -153,6 +155,7 @@ mod tests {
             ]}"#;
         let request = ChatRequest::parse(body).unwrap();
         assert_eq!(request.prompt.instruction, "two words\nx");
+        assert_eq!(request.prompt.answer.as_deref(), Some("x"));
         assert_eq!(request.prompt_words, 8);
         assert_eq!((request.limits.max_tokens, request.limits.ignore_eos), (Some(7), true));
         assert_eq!(

@@ -2,6 +2,7 @@
 //!
 //! The members are plain; [`Sim::start`](crate::Sim::start) checks them once.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::error::SimError;
@@ -28,6 +29,9 @@ pub struct SimConfig {
     /// Tokens of an answer whose length neither the request nor an instruction decides. Default
     /// 128; at least 1.
     pub answer_tokens: u32,
+    /// Answers to prompts that the server knows, by the text of the last user message, or by what
+    /// follows its first line, as a line of its own may keep a prompt apart from others. Default none.
+    pub answers: BTreeMap<String, String>,
     /// Whether the connection is closed after each stream although its head promised to keep it, as
     /// llama.cpp does. Default `false`.
     pub close_after_stream: bool,
@@ -70,6 +74,7 @@ impl Default for SimConfig {
         Self {
             account_limit: 65_536,
             answer_tokens: 128,
+            answers: BTreeMap::new(),
             close_after_stream: false,
             event_times: false,
             events_per_write: 1,
@@ -153,10 +158,17 @@ impl SimConfig {
                         "400 to 599",
                     )?;
                 }
+                FaultKind::DropWords { count } => {
+                    within("faults.count", count >= 1, count.to_string(), "at least 1")?;
+                }
                 FaultKind::Close(_)
+                | FaultKind::Cross
                 | FaultKind::EndEarly { .. }
+                | FaultKind::LengthLimited { .. }
+                | FaultKind::OtherModel
                 | FaultKind::Reset(_)
-                | FaultKind::Stall { resume_after: None, .. } => {}
+                | FaultKind::Stall { resume_after: None, .. }
+                | FaultKind::ThinkTags => {}
             }
         }
         let ratio = self.reasoning_ratio;
@@ -197,6 +209,7 @@ mod tests {
             ("answer_tokens", SimConfig { answer_tokens: 0, ..base() }),
             ("events_per_write", SimConfig { events_per_write: 0, ..base() }),
             ("faults.code", faulty(1, FaultKind::Status { code: 200, retry_after_s: None })),
+            ("faults.count", faulty(1, FaultKind::DropWords { count: 0 })),
             ("faults.every", faulty(0, FaultKind::Reset(at))),
             ("faults.resume_after", faulty(1, FaultKind::Stall { at, resume_after: Some(hours) })),
             ("interval", SimConfig { interval: hours, ..base() }),

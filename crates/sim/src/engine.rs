@@ -130,8 +130,13 @@ impl Plan {
         Self { answer, head: Some(Duration::ZERO), steps, end }
     }
 
+    /// When the first output of a request's response is due, whatever the answer is.
+    pub(crate) fn first_output(config: &SimConfig, request: &ChatRequest, key: &str) -> Duration {
+        Pace::new(config, request.prompt_words, key).first()
+    }
+
     /// The same response under a fault. A status fault replaces the response and is no matter of a
-    /// plan.
+    /// plan, and neither is one of the answer.
     pub(crate) fn with_fault(mut self, fault: FaultKind) -> Self {
         match fault {
             FaultKind::Close(at) => self.cut(at, End::Close),
@@ -150,7 +155,12 @@ impl Plan {
                     self.head = self.head.map(|due| due + pause);
                 }
             }
-            FaultKind::Status { .. } => {}
+            FaultKind::Cross
+            | FaultKind::DropWords { .. }
+            | FaultKind::LengthLimited { .. }
+            | FaultKind::OtherModel
+            | FaultKind::Status { .. }
+            | FaultKind::ThinkTags => {}
         }
         self
     }

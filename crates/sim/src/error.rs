@@ -48,8 +48,9 @@ pub enum SimError {
 /// A text that orders no fault; [`FaultKind`](crate::FaultKind) lists what does.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "`{text}` is no fault; expected none, close:AT, end:K, reset:AT, stall:AT[:MS] or \
-     status:CODE[:RETRY_AFTER_S] with AT = head or K, a number of output events"
+    "`{text}` is no fault; expected none, close:AT, cross, drop:N, end:K, length:K, model, reset:AT, \
+     stall:AT[:MS], status:CODE[:RETRY_AFTER_S] or think, where AT is head or K, K counts output events \
+     (of length words), and N is words, at least 1"
 )]
 pub struct FaultSyntaxError {
     /// The text as given.

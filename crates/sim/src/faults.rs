@@ -1,4 +1,4 @@
-//! Faults as data: which request fails, how, and after how much output.
+//! Faults as data: which request fails, how, and after how much output; and which is answered wrong.
 //!
 //! A fault comes from the first of these that says anything: the request's header `x-sim-fault`,
 //! its body member `"sim": {"fault": "…"}`, the [`FaultRule`]s of the configuration. The texts of
@@ -21,7 +21,7 @@ pub struct FaultRule {
     pub kind: FaultKind,
 }
 
-/// How a request fails.
+/// How a request fails, or is answered wrong.
 ///
 /// The text form, for `x-sim-fault` and for command lines, is given with each variant; `AT` is
 /// `head` or a number of output events. Without streaming a number means after the head and before
@@ -39,12 +39,29 @@ pub struct FaultRule {
 pub enum FaultKind {
     /// `close:AT`: the connection is closed in good order (FIN), the response unfinished.
     Close(FaultPoint),
+    /// `cross`: the request and the next one without a fault of its own, or with this one, get each
+    /// other's answers. Where none comes before its first output is due, it keeps its own.
+    Cross,
+    /// `drop:N`: so many words of the answer are left out, in one piece, from a seeded place after
+    /// its first word.
+    DropWords {
+        /// Words left out: at least 1, at most all but the first.
+        count: u32,
+    },
     /// `end:K`: the body ends in good order without finish reason, usage and end mark. Without
     /// streaming, as `close`.
     EndEarly {
         /// Output events before the end.
         after_outputs: u64,
     },
+    /// `length:K`: an answer of more words than that ends after K of them, by finish reason
+    /// `length`.
+    LengthLimited {
+        /// Words before the end.
+        after_words: u32,
+    },
+    /// `model`: the response names a model that was not asked for: the name with `-other` behind it.
+    OtherModel,
     /// `reset:AT`: the connection is torn down (RST).
     Reset(FaultPoint),
     /// `stall:AT` or `stall:AT:MS`: nothing more is sent, for good or for that many milliseconds.
@@ -62,6 +79,8 @@ pub enum FaultKind {
         /// Seconds for a `Retry-After` header.
         retry_after_s: Option<u64>,
     },
+    /// `think`: some thinking between `<think>` and `</think>` stands in the content before the answer.
+    ThinkTags,
 }
 
 /// Where in a response a fault strikes.
@@ -100,7 +119,14 @@ fn parse(text: &str) -> Option<FaultKind> {
     };
     Some(match parts[..] {
         ["close", at] => FaultKind::Close(point(at)?),
+        ["cross"] => FaultKind::Cross,
+        ["drop", count] => {
+            let count = count.parse().ok().filter(|count| *count > 0)?;
+            FaultKind::DropWords { count }
+        }
         ["end", count] => FaultKind::EndEarly { after_outputs: count.parse().ok()? },
+        ["length", count] => FaultKind::LengthLimited { after_words: count.parse().ok()? },
+        ["model"] => FaultKind::OtherModel,
         ["reset", at] => FaultKind::Reset(point(at)?),
         ["stall", at] => FaultKind::Stall { at: point(at)?, resume_after: None },
         ["stall", at, ms] => {
@@ -112,6 +138,7 @@ fn parse(text: &str) -> Option<FaultKind> {
             code: error_status(code)?,
             retry_after_s: Some(seconds.parse().ok()?),
         },
+        ["think"] => FaultKind::ThinkTags,
         _ => return None,
     })
 }
@@ -124,7 +151,11 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Close(at) => write!(f, "close:{at}"),
+            Self::Cross => f.write_str("cross"),
+            Self::DropWords { count } => write!(f, "drop:{count}"),
             Self::EndEarly { after_outputs } => write!(f, "end:{after_outputs}"),
+            Self::LengthLimited { after_words } => write!(f, "length:{after_words}"),
+            Self::OtherModel => f.write_str("model"),
             Self::Reset(at) => write!(f, "reset:{at}"),
             Self::Stall { at, resume_after: None } => write!(f, "stall:{at}"),
             Self::Stall { at, resume_after: Some(pause) } => {
@@ -134,6 +165,7 @@ impl fmt::Display for FaultKind {
             Self::Status { code, retry_after_s: Some(seconds) } => {
                 write!(f, "status:{code}:{seconds}")
             }
+            Self::ThinkTags => f.write_str("think"),
         }
     }
 }
@@ -157,7 +189,12 @@ mod tests {
         let cases = [
             ("close:head", FaultKind::Close(FaultPoint::BeforeHead)),
             ("close:0", FaultKind::Close(FaultPoint::AfterOutputs(0))),
+            ("cross", FaultKind::Cross),
+            ("drop:3", FaultKind::DropWords { count: 3 }),
             ("end:2", FaultKind::EndEarly { after_outputs: 2 }),
+            ("length:5", FaultKind::LengthLimited { after_words: 5 }),
+            ("model", FaultKind::OtherModel),
+            ("think", FaultKind::ThinkTags),
             ("reset:head", FaultKind::Reset(FaultPoint::BeforeHead)),
             ("reset:7", FaultKind::Reset(FaultPoint::AfterOutputs(7))),
             ("stall:1", FaultKind::Stall { at: FaultPoint::AfterOutputs(1), resume_after: None }),
@@ -182,6 +219,12 @@ mod tests {
             "reset",
             "reset:-1",
             "end:head",
+            "cross:1",
+            "drop",
+            "drop:0",
+            "length:-1",
+            "model:",
+            "think:1",
             "status:200",
             "status:600",
             "stall:1:2:3",

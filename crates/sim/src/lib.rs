@@ -16,15 +16,19 @@
 //!   [`events_per_write`](SimConfig::events_per_write), events that are due at the same time share
 //!   one; they then have its time.
 //! - **Answers.** One token is one word. The last user message may say `begin with the marker M`,
-//!   `repeat the word W N times` or `return JSON with fields {…}`, and is obeyed; all else is
-//!   answered with seeded pseudo-words, as many as the token limit, else
-//!   [`SimConfig::answer_tokens`]. Prompt tokens are the words of all message contents.
+//!   `repeat the word W N times`, `return JSON with fields {…}` or `what is A + B`, and is obeyed; a
+//!   prompt of [`SimConfig::answers`] is answered as it says there, and the body member `"sim":
+//!   {"answer": "…"}` is the answer itself. All else is answered with seeded pseudo-words, as many as
+//!   the token limit, else [`SimConfig::answer_tokens`]. Prompt tokens are the words of all message
+//!   contents.
 //! - **Tokens and usage.** `max_tokens`, `max_completion_tokens` and `ignore_eos` are honoured. A
 //!   stream reports usage only if `stream_options.include_usage` asks for it
 //!   (`continuous_usage_stats`: in every chunk).
 //! - **Faults.** [`FaultRule`]s strike every n-th request. A request orders a fault for itself by
 //!   the header `x-sim-fault` or the body member `"sim": {"fault": "…"}`, in the text form of
-//!   [`FaultKind`]; `none` switches the rules off for it.
+//!   [`FaultKind`]; `none` switches the rules off for it. Some faults break a response, others make
+//!   its answer wrong: it crosses with another request's, lacks words, is cut, names another model or
+//!   thinks aloud.
 //!
 //! [`RawServer`] plays bytes for what no proper server would send. Left out: TLS, HTTP/2, more than
 //! one choice, tools, and any queueing between requests: each is served as if it were alone.
@@ -57,6 +61,7 @@ mod api_error;
 mod chat;
 mod clock;
 mod config;
+mod crossing;
 mod engine;
 mod error;
 mod faults;
@@ -68,6 +73,7 @@ mod server;
 mod service;
 mod socket;
 mod thread;
+mod wrong;
 
 pub use account::{AccountTotals, RequestAccount, RequestOutcome};
 pub use clock::monotonic_ns;

@@ -31,11 +31,11 @@ struct Counts {
 }
 
 impl Renderer {
-    /// `created` is in seconds since the Unix epoch.
-    pub(crate) fn new(request: &ChatRequest, ordinal: u64, created: u64) -> Self {
+    /// For the model that is said to answer; `created` is in seconds since the Unix epoch.
+    pub(crate) fn new(request: &ChatRequest, model: &str, ordinal: u64, created: u64) -> Self {
         let object = if request.stream { "chat.completion.chunk" } else { "chat.completion" };
         let id = format!("chatcmpl-sim-{ordinal}");
-        let head = Head { id: &id, object, created, model: &request.model };
+        let head = Head { id: &id, object, created, model };
         let mut opening = BytesMut::from(if request.stream { "data: " } else { "" });
         write_json(&mut opening, &head);
         opening.truncate(opening.len() - 1);
@@ -213,7 +213,7 @@ mod tests {
             "model": "m", "messages": messages, "stream": stream, "stream_options": stream_options,
         });
         let request = ChatRequest::parse(body.to_string().as_bytes()).unwrap();
-        Renderer::new(&request, 4, 1_700_000_000)
+        Renderer::new(&request, "m", 4, 1_700_000_000)
     }
 
     fn tokens(texts: &[&str]) -> Tokens {

@@ -4,10 +4,11 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// What a generator is for, so that answers and timing never share a sequence.
+/// What a generator is for, so that answers, their faults and timing never share a sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     Answer,
+    Fault,
     Timing,
 }
 
@@ -15,6 +16,7 @@ pub(crate) enum Purpose {
 pub(crate) fn generator(seed: u64, purpose: Purpose, key: &str) -> ChaCha8Rng {
     let domain = match purpose {
         Purpose::Answer => b'a',
+        Purpose::Fault => b'f',
         Purpose::Timing => b't',
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -17,6 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::account::{Account, AccountTotals, RequestAccount};
 use crate::alarm::{Alarms, Ringer};
 use crate::config::SimConfig;
+use crate::crossing::Crossing;
 use crate::error::SimError;
 use crate::service::answer;
 use crate::socket::{Socket, Tap};
@@ -30,6 +31,7 @@ const BACKLOG: u32 = 4096;
 pub struct Sim {
     pub(crate) account: Account,
     pub(crate) config: SimConfig,
+    pub(crate) crossing: Crossing,
 }
 
 impl Sim {
@@ -51,7 +53,8 @@ impl Sim {
 
     pub(crate) fn new(config: SimConfig) -> Result<Self, SimError> {
         config.check()?;
-        Ok(Self { account: Account::new(config.account_limit, config.event_times), config })
+        let account = Account::new(config.account_limit, config.event_times);
+        Ok(Self { account, config, crossing: Crossing::default() })
     }
 
     /// Needs the context of a runtime.

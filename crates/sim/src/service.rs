@@ -15,13 +15,15 @@ use serde_json::json;
 use crate::account::{Entry, RequestOutcome};
 use crate::account_json;
 use crate::alarm::Alarms;
-use crate::answer::compose;
+use crate::answer::{Answer, compose};
 use crate::api_error::ApiError;
 use crate::chat::ChatRequest;
+use crate::crossing::Met;
 use crate::engine::Plan;
 use crate::faults::{FaultKind, by_rule, parse_order};
 use crate::paced::{Delivery, PacedBody, Severed};
 use crate::render::Renderer;
+use crate::seeded::{Purpose, generator};
 use crate::server::Sim;
 use crate::socket::Tap;
 
@@ -92,20 +94,24 @@ async fn chat(
         return Ok(rejection(&entry, &error, retry_after_s));
     }
 
-    let answer = compose(&sim.config, &request.prompt, request.limits);
-    let plan = Plan::new(&sim.config, &request, answer, &entry.id());
-    let plan = match fault {
-        Some(fault) => plan.with_fault(fault),
-        None => plan,
+    let model = match fault {
+        Some(FaultKind::OtherModel) => format!("{}-other", request.model),
+        _ => request.model.clone(),
     };
     let delivery = Delivery {
         alarms,
         events_per_write: sim.config.events_per_write,
-        renderer: Renderer::new(&request, entry.ordinal(), unix_seconds()),
+        renderer: Renderer::new(&request, &model, entry.ordinal(), unix_seconds()),
         entry: Arc::new(entry),
         received_ns: receipt.read_ns,
         tap,
         then_close: request.stream && sim.config.close_after_stream,
+    };
+    let answer = answer_to(sim, &request, fault, &delivery).await;
+    let plan = Plan::new(&sim.config, &request, answer, &delivery.entry.id());
+    let plan = match fault {
+        Some(fault) => plan.with_fault(fault),
+        None => plan,
     };
     let Some(head_due) = plan.head else {
         return Err(poll_fn(|_| delivery.poll_cut(plan.end)).await);
@@ -122,6 +128,35 @@ async fn chat(
         response = response.header("keep-alive", "timeout=5, max=100");
     }
     Ok(built(response, Either::Right(PacedBody::new(delivery, plan))))
+}
+
+/// The answer that the request gets: its own, unless a fault makes it another one. One that is to
+/// cross waits for another request until its first output is due.
+async fn answer_to(
+    sim: &Sim,
+    request: &ChatRequest,
+    fault: Option<FaultKind>,
+    delivery: &Delivery,
+) -> Answer {
+    let own = compose(&sim.config, &request.prompt, request.limits);
+    let met = match fault {
+        None => sim.crossing.pass(own),
+        Some(FaultKind::Cross) => {
+            let first = Plan::first_output(&sim.config, request, &delivery.entry.id());
+            sim.crossing.wait(own, delivery.alarms.until(delivery.due_ns(first))).await
+        }
+        Some(fault) => {
+            let mut rng = generator(sim.config.seed, Purpose::Fault, &request.prompt.text);
+            return own.with_fault(fault, &mut rng);
+        }
+    };
+    match met {
+        Met::Other(answer) => {
+            delivery.entry.admit(request.stream, Some(FaultKind::Cross));
+            answer
+        }
+        Met::Nobody(answer) => answer,
+    }
 }
 
 /// Checks a request and finds the fault that is ordered for it.

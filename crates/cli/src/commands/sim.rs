@@ -1,14 +1,18 @@
 //! `streamgauge sim`: serves a simulated model with known timing.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use serde::Deserialize;
 use streamgauge_sim::{FaultKind, FaultRule, Jitter, Sim, SimConfig};
 
 use crate::console;
 use crate::exit::Exit;
+use crate::input::read_text;
 use crate::signals::{stop_on_signal, stopped};
 
 /// Arguments of `sim`.
@@ -19,7 +23,8 @@ first and last event were written, by the machine's monotonic clock.
 
 Examples:
   streamgauge sim --listen 127.0.0.1:8000 --ttft-ms 200 --interval-ms 10
-  streamgauge sim --fault 10=status:503 --fault 25=reset:4")]
+  streamgauge sim --fault 10=status:503 --fault 25=reset:4
+  streamgauge sim --fault 50=cross --fault 7=drop:1")]
 pub(crate) struct SimArgs {
     /// Address to listen at; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
@@ -69,9 +74,13 @@ pub(crate) struct SimArgs {
     /// Close the connection after each stream although it was promised to stay
     #[arg(long)]
     close_after_stream: bool,
-    /// Let every Nth request fail: N=status:503, N=reset:4, N=stall:4, N=close:4, N=end:4
+    /// Let every Nth request fail: N=status:503, N=reset:4, N=stall:4, N=close:4, N=end:4; or answer
+    /// it wrong: N=cross (with the next request), N=drop:2 and N=length:5 (words), N=model, N=think
     #[arg(long, value_name = "N=FAULT")]
     fault: Vec<String>,
+    /// Answers that the server knows: one JSON object a line, {"prompt", "answer"}
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
 }
 
 /// Serves until it is stopped.
@@ -80,6 +89,7 @@ pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
     let config = SimConfig {
         account_limit: args.account_limit,
         answer_tokens: args.answer_tokens,
+        answers: args.answers.as_deref().map(known_answers).transpose()?.unwrap_or_default(),
         close_after_stream: args.close_after_stream,
         event_times: args.event_times,
         events_per_write: args.events_per_write,
@@ -125,6 +135,25 @@ fn millis(flag: &str, value: f64) -> anyhow::Result<Duration> {
         bail!("{flag} {value} is not within 0 to 3,600,000 ms");
     }
     Ok(Duration::from_secs_f64(value / 1000.0))
+}
+
+/// A prompt and what is right.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KnownAnswer {
+    prompt: String,
+    answer: String,
+}
+
+fn known_answers(path: &Path) -> anyhow::Result<BTreeMap<String, String>> {
+    let text = read_text(path)?;
+    let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+    let known = lines.map(|(line, number)| {
+        let KnownAnswer { prompt, answer } = serde_json::from_str(line)
+            .with_context(|| format!("--answers {} line {number}", path.display()))?;
+        Ok((prompt, answer))
+    });
+    known.collect()
 }
 
 fn fault_rule(text: &str) -> anyhow::Result<FaultRule> {

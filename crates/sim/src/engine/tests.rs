@@ -10,7 +10,7 @@ fn request(stream: bool, usage: StreamUsage) -> ChatRequest {
         limits: Limits { ignore_eos: false, max_tokens: None },
         model: "sim-model".to_owned(),
         order: None,
-        prompt: Prompt { instruction: String::new(), text: String::new() },
+        prompt: Prompt { answer: None, instruction: String::new(), text: String::new() },
         prompt_words: 3,
         stream,
         usage,

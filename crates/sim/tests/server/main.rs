@@ -7,3 +7,4 @@ mod connections;
 mod faults;
 mod raw;
 mod routes;
+mod wrong_answers;
