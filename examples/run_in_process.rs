@@ -5,12 +5,11 @@
 //! record is a function of plan and journal. Here the server is the simulated one.
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
-use std::convert::Infallible;
 use std::error::Error;
 
-use streamgauge_client::{Access, RunSetup, run};
+use streamgauge_client::{Access, Collected, RunSetup, run};
 use streamgauge_metrics::{RunInput, build_record};
-use streamgauge_schema::{JournalLine, Plan, PromptSource, RunRecordV2, read_typed};
+use streamgauge_schema::{Plan, PromptSource, RunRecordV2, read_typed};
 use streamgauge_sim::{SimConfig, spawn_thread};
 use streamgauge_workload::{Lengths, Prompts, Requests, RequestsSpec, Schedule, SyntheticPrompts};
 
@@ -38,28 +37,24 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Carries out a plan and makes its record, with nothing on disk.
 async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
     let requests = requests_of(plan)?;
-    let mut header = None;
-    let mut lines = Vec::new();
-    let sink = |line| {
-        match line {
-            JournalLine::Header(begin) => header = Some(begin),
-            JournalLine::Request(line) => lines.push(*line),
-            JournalLine::Trailer(_) => {}
-        }
-        Ok::<(), Infallible>(())
-    };
     // Sending `true` would stop the run.
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     let request_of = |stage, index| requests.request(stage, index);
     let access = Access::default();
     let schedule = Schedule::new(&plan.load, None)?;
-    let setup =
-        RunSetup { plan, schedule: &schedule, access: &access, captures: None, stop: stopped };
-    let trailer = run(setup, request_of, sink).await?;
+    let setup = RunSetup {
+        plan,
+        schedule: &schedule,
+        access: &access,
+        captures: None,
+        keep_texts: false,
+        stop: stopped,
+    };
+    let (trailer, run) = run(setup, request_of, Collected::default()).await?;
     Ok(build_record(&RunInput {
         plan,
-        header: &header.expect("a run begins with its header"),
-        requests: &lines,
+        header: &run.header.expect("a run begins with its header"),
+        requests: &run.requests,
         trailer: Some(&trailer),
         evidence: Vec::new(),
     })?)

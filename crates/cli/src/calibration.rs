@@ -2,7 +2,6 @@
 //! its account is held against what was observed.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -11,9 +10,9 @@ use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Deserialize;
-use streamgauge_client::{ask, run};
+use streamgauge_client::{Collected, ask, run};
 use streamgauge_metrics::{ClientErrors, ServerStamps, spread_of};
-use streamgauge_schema::{Calibration, Dialect, JournalHeader, JournalLine, RequestLine, Spread};
+use streamgauge_schema::{Calibration, Dialect, JournalHeader, RequestLine, Spread};
 use tokio::sync::watch;
 
 use crate::args::run::RunArgs;
@@ -77,23 +76,14 @@ pub(crate) async fn calibrate(
     let server = meet(&args.server, &args.limits, &simulator.base_url).await?;
     let cells = Planner::new(&args, &asked, &server).await?.cells()?;
     let [cell] = &cells[..] else { bail!("a level of the calibration has one cell") };
-    let mut header = None;
-    let mut lines = Vec::new();
-    let sink = |line| {
-        match line {
-            JournalLine::Header(begin) => header = Some(begin),
-            JournalLine::Request(line) => lines.push(*line),
-            JournalLine::Trailer(_) => {}
-        }
-        Ok::<(), Infallible>(())
-    };
     let before = processor_time_us()?;
     let setup = cell.setup(&server.access, None, stop.clone());
-    run(setup, |stage, index| cell.request(stage, index), sink).await?;
+    let request_of = |stage, index| cell.request(stage, index);
+    let (_, run) = run(setup, request_of, Collected::default()).await?;
     let processor_us = processor_time_us()? - before;
-    let header = header.context("a run begins with its header")?;
+    let header = run.header.context("a run begins with its header")?;
     let account = stamps(&server).await?;
-    level(streams, &header, &lines, &account, processor_us)
+    level(streams, &header, &run.requests, &account, processor_us)
 }
 
 fn level(

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use streamgauge_client::{
-    Access, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError,
+    Access, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError, Sink,
     make_private_folder, run,
 };
-use streamgauge_schema::{EndReason, JournalLine, Plan, RunRecordV2};
+use streamgauge_schema::{EndReason, Extraction, JournalLine, Plan, RunRecordV2};
 use tokio::sync::watch;
 
 use crate::exit::{Exit, Unreachable};
@@ -45,7 +45,11 @@ pub(crate) async fn measure_into(
     access: &Access,
     stop: watch::Receiver<bool>,
 ) -> anyhow::Result<Measured> {
-    let mut journal = JournalWriter::create(&dir.journal())?;
+    let kept = Kept {
+        journal: JournalWriter::create(&dir.journal())?,
+        progress: Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests),
+        notices: Notices::new(&cell.plan),
+    };
     let captures = match cell.capture {
         true => {
             make_private_folder(&dir.captures())?;
@@ -53,24 +57,13 @@ pub(crate) async fn measure_into(
         }
         false => None,
     };
-    let mut progress = Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests);
-    let mut notices = Notices::new(&cell.plan);
-    let sink = |line: JournalLine| {
-        journal.append(&line)?;
-        if let JournalLine::Request(line) = &line {
-            progress.note(line);
-            notices.note(line);
-        }
-        Ok::<(), JournalError>(())
-    };
     let setup = cell.setup(access, captures, stop);
-    let trailer = run(setup, |stage, index| cell.request(stage, index), sink).await;
-    progress.finish();
-    let trailer = match trailer {
-        Ok(trailer) => trailer,
+    let (trailer, kept) = match run(setup, |stage, index| cell.request(stage, index), kept).await {
+        Ok(ended) => ended,
         Err(error @ RunError::Resolve { .. }) => return Err(Unreachable(error.to_string()).into()),
         Err(error) => return Err(error.into()),
     };
+    let Kept { journal, notices, .. } = kept;
     journal.finish()?;
     let rebuilt = rebuild(&dir)?;
     rebuilt.write(&dir)?;
@@ -82,6 +75,30 @@ pub(crate) async fn measure_into(
         other_model,
         interrupted: trailer.reason == EndReason::Interrupted,
     })
+}
+
+/// What is done with a line of a run.
+struct Kept {
+    journal: JournalWriter,
+    progress: Progress,
+    notices: Notices,
+}
+
+impl Sink for Kept {
+    type Error = JournalError;
+
+    fn take(
+        &mut self,
+        line: JournalLine,
+        _said: Option<Box<Extraction>>,
+    ) -> Result<(), JournalError> {
+        self.journal.append(&line)?;
+        if let JournalLine::Request(line) = &line {
+            self.progress.note(line);
+            self.notices.note(line);
+        }
+        Ok(())
+    }
 }
 
 /// Makes the directory of a run. Directories are named to the second. Where one of the same plan and second is there, the next

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use streamgauge_client::bounded;
-use streamgauge_schema::{Goal, GoalQuantity, Observation, Plan, RequestLine, Stage};
+use streamgauge_schema::{Goal, GoalQuantity, Identifier, Observation, Plan, RequestLine, Stage};
 
 use crate::console;
 
@@ -18,17 +18,26 @@ pub(crate) struct FailureGroup {
 
 /// What the lines of a cell have shown so far.
 #[derive(Debug)]
-pub(crate) struct Notices<'a> {
-    plan: &'a Plan,
+pub(crate) struct Notices {
+    cell: Identifier,
+    expect_model: String,
+    goals: Vec<Goal>,
     failures: Vec<FailureGroup>,
     other_model: u64,
     said: BTreeSet<&'static str>,
 }
 
-impl<'a> Notices<'a> {
+impl Notices {
     /// Nothing has been seen of this plan's requests.
-    pub(crate) fn new(plan: &'a Plan) -> Self {
-        Self { plan, failures: Vec::new(), other_model: 0, said: BTreeSet::new() }
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            cell: plan.load.cell.clone(),
+            expect_model: plan.target.expect_model.clone(),
+            goals: plan.goals.clone(),
+            failures: Vec::new(),
+            other_model: 0,
+            said: BTreeSet::new(),
+        }
     }
 
     /// A request has ended.
@@ -37,15 +46,15 @@ impl<'a> Notices<'a> {
         let Some(observation) = line.observation.as_ref() else { return };
         if let Some(models) = self.other_models(observation) {
             self.other_model += u64::from(line.stage == Stage::Measured);
+            let expected = bounded(&self.expect_model);
             self.say_once("model", || {
                 format!(
-                    "{models} answered, and {} was expected (--expect-model); no comparison takes \
-                     such figures",
-                    bounded(&self.plan.target.expect_model)
+                    "{models} answered, and {expected} was expected (--expect-model); no \
+                     comparison takes such figures",
                 )
             });
         }
-        if lacks_tokens(&self.plan.goals, observation) {
+        if lacks_tokens(&self.goals, observation) {
             self.say_once("tokens", || NO_TOKENS.to_owned());
         }
     }
@@ -74,7 +83,7 @@ impl<'a> Notices<'a> {
     /// The models that a response names, if they are others than the expected one.
     fn other_models(&self, observation: &Observation) -> Option<String> {
         let models = &observation.returned_models;
-        let is_other = |model: &String| *model != self.plan.target.expect_model;
+        let is_other = |model: &String| *model != self.expect_model;
         models
             .iter()
             .any(is_other)
@@ -83,7 +92,7 @@ impl<'a> Notices<'a> {
 
     fn say_once(&mut self, what: &'static str, text: impl FnOnce() -> String) {
         if !self.said.contains(what) {
-            console::remark(&format!("warning: cell {}: {}", self.plan.load.cell, text()));
+            console::remark(&format!("warning: cell {}: {}", self.cell, text()));
             self.said.insert(what);
         }
     }

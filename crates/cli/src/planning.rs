@@ -302,7 +302,14 @@ impl Cell {
         captures: Option<PathBuf>,
         stop: watch::Receiver<bool>,
     ) -> RunSetup<'a> {
-        RunSetup { plan: &self.plan, schedule: &self.schedule, access, captures, stop }
+        RunSetup {
+            plan: &self.plan,
+            schedule: &self.schedule,
+            access,
+            captures,
+            keep_texts: false,
+            stop,
+        }
     }
 }
 

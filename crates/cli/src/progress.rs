@@ -39,9 +39,11 @@ impl Progress {
             self.bar.inc(1);
         }
     }
+}
 
-    /// Takes the bar away.
-    pub(crate) fn finish(self) {
+impl Drop for Progress {
+    /// The bar goes, however the run ended.
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }

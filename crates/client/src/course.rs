@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use streamgauge_schema::{
-    Completion, EndReason, JournalLine, JournalTrailer, Limits, Request, RequestLine, Stage,
+    Completion, EndReason, Extraction, JournalLine, JournalTrailer, Limits, Request, RequestLine,
+    Stage,
 };
 use tokio::sync::watch;
 
@@ -13,16 +14,17 @@ use crate::crew::Crew;
 use crate::dispatch::{Dispatch, Next, Ticket};
 use crate::engine::RunError;
 use crate::send::Order;
+use crate::sink::{Sink, SinkThread};
 use crate::worker::Report;
 
 /// Measured requests that must have ended before the share of failed ones is judged.
 const JUDGED_FROM: u64 = 20;
 
 /// A run under way.
-pub(crate) struct Course<R, S> {
+pub(crate) struct Course<R, S: Sink> {
     pub(crate) crew: Crew,
     pub(crate) request_of: R,
-    pub(crate) sink: S,
+    pub(crate) sink: SinkThread<S>,
     pub(crate) clock: RunClock,
     pub(crate) limits: Limits,
     pub(crate) stop: watch::Receiver<bool>,
@@ -39,17 +41,17 @@ pub(crate) struct Tally {
     stopped: Option<EndReason>,
 }
 
-impl<R, S, E> Course<R, S>
+impl<R, S> Course<R, S>
 where
     R: Fn(Stage, u64) -> Request,
-    S: FnMut(JournalLine) -> Result<(), E>,
+    S: Sink,
 {
     /// Carries out one stage; nothing, once the run has been stopped.
     pub(crate) async fn stage(
         &mut self,
         stage: Stage,
         mut dispatch: Dispatch,
-    ) -> Result<(), RunError<E>> {
+    ) -> Result<(), RunError<S::Error>> {
         let mut first = Vec::new();
         while let Next::Begin(ticket) = dispatch.next(Duration::ZERO, first.len() as u64) {
             first.push((ticket, (self.request_of)(stage, ticket.index)));
@@ -116,7 +118,7 @@ where
     }
 
     /// Waits for the next report, a stop signal, or the moment.
-    async fn wait(&mut self, until: Option<Instant>) -> Result<(), RunError<E>> {
+    async fn wait(&mut self, until: Option<Instant>) -> Result<(), RunError<S::Error>> {
         let may_be_stopped = self.tally.stopped.is_none();
         let report = tokio::select! {
             biased;
@@ -126,7 +128,15 @@ where
             () = sleep_until(until) => None,
         };
         match report {
-            Some(Report::Ended { line, .. }) => self.ended(line),
+            Some(Report::Ended { worker, line, said }) => {
+                self.ended(worker, line, said);
+                Ok(())
+            }
+            Some(Report::Kept { worker }) => {
+                self.crew.conclude(worker);
+                Ok(())
+            }
+            Some(Report::SinkGone) => Err(self.sink.failure()),
             Some(Report::Failed(error)) => Err(RunError::Worker(error)),
             Some(Report::Gone) => Err(RunError::gone()),
             Some(Report::Ready) | None => {
@@ -136,16 +146,16 @@ where
         }
     }
 
-    fn ended(&mut self, line: Box<RequestLine>) -> Result<(), RunError<E>> {
+    fn ended(&mut self, worker: usize, line: Box<RequestLine>, said: Option<Box<Extraction>>) {
         if line.completion == Completion::NotSent {
-            return Ok(());
+            self.crew.conclude(worker);
+            return;
         }
         self.tally.note(&line);
-        (self.sink)(JournalLine::Request(line)).map_err(RunError::Sink)?;
+        self.sink.conclude(worker, line, said);
         if self.limits.max_error_ratio.is_some_and(|most| self.tally.fails_more_than(most)) {
             self.stop_for(EndReason::ErrorRate);
         }
-        Ok(())
     }
 
     fn heed_stop(&mut self) {
@@ -160,15 +170,15 @@ where
     }
 
     /// Writes the trailer.
-    pub(crate) fn finish(mut self) -> Result<JournalTrailer, RunError<E>> {
+    pub(crate) fn finish(self) -> Result<(JournalTrailer, S), RunError<S::Error>> {
         let end = self.clock.now().max(Duration::from_micros(self.tally.last_end_us));
         let trailer = JournalTrailer {
             reason: self.tally.stopped.unwrap_or(EndReason::Finished),
             completed_at: self.clock.label(end),
             lines: self.tally.lines,
         };
-        (self.sink)(JournalLine::Trailer(trailer.clone())).map_err(RunError::Sink)?;
-        Ok(trailer)
+        self.sink.give(JournalLine::Trailer(trailer.clone()));
+        Ok((trailer, self.sink.finish()?))
     }
 }
 
@@ -187,7 +197,7 @@ pub(crate) async fn get_ready<E>(
         match report {
             Report::Failed(error) => return Err(RunError::Worker(error)),
             Report::Gone => return Err(RunError::gone()),
-            Report::Ended { .. } | Report::Ready => left -= 1,
+            _ => left -= 1,
         }
     }
     Ok(())

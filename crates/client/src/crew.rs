@@ -18,6 +18,7 @@ pub(crate) struct Crew {
     /// Who is asked first among equals.
     turn: usize,
     reports: UnboundedReceiver<Report>,
+    reports_to: UnboundedSender<Report>,
     common: Arc<Common>,
 }
 
@@ -40,14 +41,14 @@ impl Crew {
     ) -> io::Result<Self> {
         let (reports_to, reports) = unbounded_channel();
         let count = senders.len();
-        let mut crew = Self { members: Vec::new(), turn: 0, reports, common };
+        let mut crew = Self { members: Vec::new(), turn: 0, reports, reports_to, common };
         for (number, sender) in senders.into_iter().enumerate() {
             let (orders_to, orders) = unbounded_channel();
             let worker = Worker {
                 number,
                 sender: Arc::new(sender),
                 orders,
-                reports: reports_to.clone(),
+                reports: crew.reports_to(),
                 open_first: open_first.div_ceil(count as u64),
             };
             let thread = match count {
@@ -67,12 +68,17 @@ impl Crew {
         &self.common
     }
 
+    /// Where reports are sent.
+    pub(crate) fn reports_to(&self) -> UnboundedSender<Report> {
+        self.reports_to.clone()
+    }
+
     /// How many workers there are.
     pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Orders given that have not ended.
+    /// Orders given that have not been concluded.
     pub(crate) fn under_way(&self) -> u64 {
         self.members.iter().map(|member| member.under_way).sum()
     }
@@ -98,13 +104,14 @@ impl Crew {
         !self.reports.is_empty()
     }
 
-    /// The next report. An order that has ended is no longer under way.
+    /// The next report.
     pub(crate) async fn report(&mut self) -> Report {
-        let report = self.reports.recv().await.unwrap_or(Report::Gone);
-        if let Report::Ended { worker, .. } = &report {
-            self.members[*worker].under_way -= 1;
-        }
-        report
+        self.reports.recv().await.unwrap_or(Report::Gone)
+    }
+
+    /// An order of this worker is no longer under way.
+    pub(crate) fn conclude(&mut self, worker: usize) {
+        self.members[worker].under_way -= 1;
     }
 }
 

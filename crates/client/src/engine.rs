@@ -26,6 +26,7 @@ use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::pool::Pool;
 use crate::send::{Common, Sender};
+use crate::sink::{Sink, SinkThread};
 use crate::template::Template;
 
 /// Version of the journal that is written.
@@ -60,7 +61,7 @@ pub enum RunError<E> {
         /// What the resolver says.
         reason: String,
     },
-    /// A line could not be handed on.
+    /// The sink could not take a line.
     #[error(transparent)]
     Sink(E),
     /// The system gave no thread or timer, or a worker died.
@@ -85,6 +86,8 @@ pub struct RunSetup<'a> {
     pub access: &'a Access,
     /// An existing folder for a capture of each response; `None` keeps none.
     pub captures: Option<PathBuf>,
+    /// Hand the sink what each response said.
+    pub keep_texts: bool,
     /// When it turns true, no request is begun any more and those under way end as cancelled.
     pub stop: watch::Receiver<bool>,
 }
@@ -93,8 +96,8 @@ pub struct RunSetup<'a> {
 ///
 /// `request_of` gives each request by stage and index, in order. It is called a little before the
 /// request is sent: for a due time 250 ms ahead, so that making a request ready makes none late.
-/// `sink` gets the header, one line for each request as it ends, and the trailer; a request counts
-/// as ended only when `sink` has returned.
+/// `sink` takes the header, one line for each request as it ends, and the trailer, on a thread of its
+/// own; a request counts as ended only when it has been taken. The sink is returned with the trailer.
 ///
 /// - The warm-up is a closed loop: of as many clients as a closed loop has, else of 8, or of the
 ///   limit on requests under way if that is lower. The measured stage begins when it has ended.
@@ -106,25 +109,24 @@ pub struct RunSetup<'a> {
 ///   is above `limits.max_error_ratio`, the run is stopped and those under way are cancelled. The
 ///   trailer tells why a run ended.
 /// - One worker is a task of this runtime. Several have a thread each, with connections of their
-///   own. `request_of` and `sink` are called by the task that awaits this, whatever the workers are.
-///   A closed loop's next request, and every due one, goes to the worker that has the fewest.
+///   own. `request_of` is called by the task that awaits this, whatever the workers are. A closed loop's next request, and every due one, goes to the worker that has the fewest.
 ///
 /// Must run on a tokio runtime with I/O and time enabled; any flavour will do.
 ///
 /// # Errors
 /// When the plan's address is unusable, the load needs more open files than there may be, or `sink`
 /// fails. Failed requests are lines, not errors.
-pub async fn run<E>(
+pub async fn run<S: Sink>(
     setup: RunSetup<'_>,
     request_of: impl Fn(Stage, u64) -> Request,
-    mut sink: impl FnMut(JournalLine) -> Result<(), E>,
-) -> Result<JournalTrailer, RunError<E>> {
-    let RunSetup { plan, schedule, access, captures, mut stop } = setup;
+    sink: S,
+) -> Result<(JournalTrailer, S), RunError<S::Error>> {
+    let RunSetup { plan, schedule, access, captures, keep_texts, mut stop } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
     let route = Route::find(plan).await?;
-    let common = Arc::new(common(plan, access, &route, captures)?);
+    let common = Arc::new(common(plan, access, &route, captures, keep_texts)?);
     let workers = plan.instrument.workers.max(1);
     let senders = (0..workers).map(|_| route.sender(plan, access, &common)).collect();
     let mut crew = Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
@@ -137,7 +139,8 @@ pub async fn run<E>(
         started_at: clock.started_at(),
         started_monotonic_ns: clock.started_monotonic_ns(),
     };
-    sink(JournalLine::Header(header)).map_err(RunError::Sink)?;
+    let sink = SinkThread::start(sink, crew.reports_to()).map_err(RunError::Worker)?;
+    sink.give(JournalLine::Header(header));
     let limits = plan.limits;
     let mut course =
         Course { crew, request_of, sink, clock, limits, stop, tally: Tally::default() };
@@ -204,6 +207,7 @@ fn common<E>(
     access: &Access,
     route: &Route,
     captures: Option<PathBuf>,
+    keep_texts: bool,
 ) -> Result<Common, RunError<E>> {
     let (target, instrument) = (&plan.target, &plan.instrument);
     let path = &target.endpoint_path;
@@ -215,8 +219,7 @@ fn common<E>(
         dialect: target.dialect,
         observer: ObserverConfig {
             keep_arrivals: instrument.keep_arrivals,
-            // Nothing in a run reads the texts.
-            keep_texts: false,
+            keep_texts,
             ..ObserverConfig::new(target.dialect)
         },
         limits: plan.limits,

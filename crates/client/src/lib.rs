@@ -11,6 +11,7 @@
 //! | `dispatch` | when which request begins; pure |
 //! | `engine`, `course` | a plan carried out: stages, and when to stop |
 //! | `crew`, `worker`, `alarm`, `cancel` | who carries it out: threads, due times, the end of everything |
+//! | `sink` | where the lines go, on a thread of its own |
 //! | `journal`, `run_dir` | what is on disk |
 //! | `ask`, `ready` | questions before a run |
 //! | `capture`, `replay` | saved responses, observed again |
@@ -60,6 +61,7 @@ mod receive;
 mod replay;
 mod run_dir;
 mod send;
+mod sink;
 mod socket;
 mod tap;
 mod template;
@@ -82,4 +84,5 @@ pub use query::{Query, is_path};
 pub use ready::wait_ready;
 pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file, write_new};
+pub use sink::{Collected, Sink};
 pub use text::bounded;

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 use streamgauge_observer::{Observed, ObserverConfig};
 use streamgauge_schema::{
-    Completion, Dialect, End, Failure, FailureClass, Limits, Observation, Request, RequestLine,
-    Stage,
+    Completion, Dialect, End, Extraction, Failure, FailureClass, Limits, Observation, Request,
+    RequestLine, Stage,
 };
 
 use crate::access::Access;
@@ -65,6 +65,14 @@ pub(crate) struct Order {
     pub(crate) not_after: Option<Instant>,
 }
 
+/// What became of an order.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) line: Box<RequestLine>,
+    /// What the response said, where it was kept.
+    pub(crate) said: Option<Box<Extraction>>,
+}
+
 /// One attempt at a request.
 struct Attempt {
     /// Before its first byte was written; where none was, when the attempt began.
@@ -92,11 +100,11 @@ enum AttemptResult {
 
 impl Sender {
     /// Sends one request and observes its response. Every way it can go ends in a line.
-    pub(crate) async fn send(self: Arc<Self>, order: Order) -> Box<RequestLine> {
+    pub(crate) async fn send(self: Arc<Self>, order: Order) -> Sent {
         // Boxed, as are the other large parts of a request: tasks are moved when they begin.
         let mut line = Box::new(new_line(&order));
         if order.not_after.is_some_and(|end| Instant::now() >= end) {
-            return line;
+            return Sent { line, said: None };
         }
         let first = self.attempt(&mut line, Bytes::from(order.request.body), None).await;
         let zero = first.started;
@@ -107,8 +115,8 @@ impl Sender {
             }
             _ => first,
         };
-        self.common.conclude(&mut line, order.clock, zero, last);
-        line
+        let said = self.common.conclude(&mut line, order.clock, zero, last);
+        Sent { line, said }
     }
 
     async fn attempt(&self, line: &mut RequestLine, body: Bytes, zero: Option<Instant>) -> Attempt {
@@ -231,8 +239,15 @@ impl Common {
         }
     }
 
-    /// Writes the outcome of the last attempt into the line. All latencies count from `zero`.
-    fn conclude(&self, line: &mut RequestLine, clock: RunClock, zero: Instant, last: Attempt) {
+    /// Writes the outcome of the last attempt into the line, and gives what the response said where
+    /// that is kept. All latencies count from `zero`.
+    fn conclude(
+        &self,
+        line: &mut RequestLine,
+        clock: RunClock,
+        zero: Instant,
+        last: Attempt,
+    ) -> Option<Box<Extraction>> {
         line.started_us = micros(clock.at(zero));
         line.last_attempt_started_us = micros(clock.at(last.started));
         line.headers_us = last.headers.map(|at| micros(at.saturating_duration_since(zero)));
@@ -261,10 +276,10 @@ impl Common {
             message: bounded(&self.access.redact(&failure.message)),
             ..failure
         });
-        line.observation = observed.map(|observed| self.presentable(observed.observation, line));
-        if let Some(observation) = &line.observation {
-            line.elapsed_us = observation.elapsed_us;
-        }
+        let Observed { observation, extraction } = *observed?;
+        line.elapsed_us = observation.elapsed_us;
+        line.observation = Some(self.presentable(observation, line));
+        self.observer.keep_texts.then(|| Box::new(extraction))
     }
 
     /// The observation with the client's own failure class, and with no text of the server's that

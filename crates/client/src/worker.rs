@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, FuturesUnordered};
-use streamgauge_schema::RequestLine;
+use streamgauge_schema::{Extraction, RequestLine};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
 use crate::alarm::Alarm;
 use crate::connection::Connection;
 use crate::error::TransportError;
-use crate::send::{Order, Sender};
+use crate::send::{Order, Sender, Sent};
 
 /// Connections that are made at once when many are opened before the first request: a server's
 /// queue of new connections is short.
@@ -43,13 +43,19 @@ pub(crate) enum Report {
         /// The worker's number.
         worker: usize,
         line: Box<RequestLine>,
+        /// What the response said, where it was kept.
+        said: Option<Box<Extraction>>,
     },
     /// It cannot go on.
     Failed(io::Error),
     /// It carries out nothing any more.
     Gone,
+    /// The sink has the line of an order of this worker.
+    Kept { worker: usize },
     /// Its first connections are open.
     Ready,
+    /// The sink takes nothing any more.
+    SinkGone,
 }
 
 impl Worker {
@@ -96,8 +102,8 @@ impl Worker {
                 rung = ring_at(&mut alarm, next_due), if next_due.is_some() => rung?,
                 Some(opened) = connecting.next() => sender.keep(opened),
                 Some(ended) = under_way.join_next() => {
-                    let line = ended.map_err(io::Error::other)?;
-                    let _ = reports.send(Report::Ended { worker, line });
+                    let Sent { line, said } = ended.map_err(io::Error::other)?;
+                    let _ = reports.send(Report::Ended { worker, line, said });
                 }
             }
         }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use streamgauge_client::{Access, JournalError, JournalWriter, RunSetup, run};
-use streamgauge_schema::{Completion, JournalLine};
+use streamgauge_client::{Access, JournalError, JournalWriter, RunSetup, Sink, run};
+use streamgauge_schema::{Completion, Extraction, JournalLine};
 use streamgauge_workload::Schedule;
 
 use crate::bare;
@@ -104,8 +104,8 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
     let requests = order.load.requests()?;
     let plan = order.load.plan(order.addr, &requests)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut journal = JournalWriter::create(&order.journal)?;
-    let mut counted = Counted { declared: order.load.requests, ..Counted::default() };
+    let journal = JournalWriter::create(&order.journal)?;
+    let counted = Counted { declared: order.load.requests, ..Counted::default() };
 
     let meter = Meter::start()?;
     let access = Access::default();
@@ -116,20 +116,38 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
         schedule: &schedule,
         access: &access,
         captures: None,
+        keep_texts: false,
         stop: stopped,
     };
     let request_of = |stage, index| requests.request(stage, index);
-    let sink = |line: JournalLine| {
-        journal.append(&line)?;
-        counted.count(&line);
-        Ok::<(), JournalError>(())
-    };
-    runtime.block_on(run(setup, request_of, sink)).context("our client's run")?;
+    let sink = Kept { journal, counted };
+    let (_, kept) = runtime.block_on(run(setup, request_of, sink)).context("our client's run")?;
+    let Kept { journal, counted } = kept;
     journal.finish()?;
     let cost = meter.stop(counted.reads)?;
     let memory_at = counted.memory_at;
     let not_succeeded = order.load.requests - counted.succeeded;
     Ok(Done { cost, not_succeeded, memory_at, started_ns: counted.started_ns })
+}
+
+/// What the command does with a line, and what is counted of it.
+struct Kept {
+    journal: JournalWriter,
+    counted: Counted,
+}
+
+impl Sink for Kept {
+    type Error = JournalError;
+
+    fn take(
+        &mut self,
+        line: JournalLine,
+        _said: Option<Box<Extraction>>,
+    ) -> Result<(), JournalError> {
+        self.journal.append(&line)?;
+        self.counted.count(&line);
+        Ok(())
+    }
 }
 
 /// What is counted as the lines go by.

@@ -1,11 +1,9 @@
 //! How many words a prompt of so many tokens has, as the server itself counts them.
 
-use std::convert::Infallible;
-
 use anyhow::Context;
-use streamgauge_client::run;
+use streamgauge_client::{Collected, run};
 use streamgauge_schema::{
-    Completion, Goal, Identifier, JournalLine, LengthProbe, Load, LoadShape, RequestLine, Stage,
+    Completion, Goal, Identifier, LengthProbe, Load, LoadShape, RequestLine, Stage,
 };
 use streamgauge_workload::{LengthError, Lengths, Prompts, SyntheticPrompts};
 use tokio::sync::watch;
@@ -154,14 +152,8 @@ async fn counted(planner: &Planner<'_>, prompts: SyntheticPrompts) -> anyhow::Re
     let mut cell = prober.cell_of(Prompts::Synthetic(prompts), load)?;
     cell.plan.limits.timeout_ms = cell.plan.limits.timeout_ms.min(PATIENCE_MS);
     let (_stop, never) = watch::channel(false);
-    let mut lines = Vec::new();
-    let sink = |line| {
-        if let JournalLine::Request(line) = line {
-            lines.push(*line);
-        }
-        Ok::<(), Infallible>(())
-    };
     let setup = cell.setup(&planner.server.access, None, never);
-    run(setup, |stage: Stage, index| cell.request(stage, index), sink).await?;
-    Ok(Counted { words: prompts.words(), lines })
+    let request_of = |stage: Stage, index| cell.request(stage, index);
+    let (_, run) = run(setup, request_of, Collected::default()).await?;
+    Ok(Counted { words: prompts.words(), lines: run.requests })
 }

@@ -1,12 +1,11 @@
 //! Time limits and the stop signal.
 
-use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
-use streamgauge_client::{Access, run};
-use streamgauge_schema::{Completion, EndReason, FailureClass, JournalLine};
+use streamgauge_client::{Access, Collected, run};
+use streamgauge_schema::{Completion, EndReason, FailureClass};
 use streamgauge_sim::{RawServer, RawStep};
 use tokio::sync::watch;
 
@@ -94,11 +93,6 @@ async fn a_stopped_run_keeps_what_had_begun() {
     let (_server, url) = silent_after(PARTIAL).await;
     let plan = plan(&url, 10, 3);
     let (stop, stopped) = watch::channel(false);
-    let mut lines = Vec::new();
-    let sink = |line| {
-        lines.push(line);
-        Ok::<(), Infallible>(())
-    };
     let access = Access::default();
     let request_of = |stage, index| {
         if index == 2 {
@@ -106,13 +100,12 @@ async fn a_stopped_run_keeps_what_had_begun() {
         }
         request(stage, index, "")
     };
-    let trailer =
-        run(setup(&plan, &schedule(&plan), &access, stopped), request_of, sink).await.unwrap();
+    let schedule = schedule(&plan);
+    let setup = setup(&plan, &schedule, &access, stopped);
+    let (trailer, run) = run(setup, request_of, Collected::default()).await.unwrap();
     assert_eq!(trailer.reason, EndReason::Interrupted);
-    for line in &lines {
-        if let JournalLine::Request(line) = line {
-            assert_eq!(line.completion, Completion::Cancelled);
-        }
+    assert_eq!(trailer.lines, run.requests.len() as u64);
+    for line in &run.requests {
+        assert_eq!(line.completion, Completion::Cancelled);
     }
-    assert!(matches!(lines.last(), Some(JournalLine::Trailer(_))));
 }

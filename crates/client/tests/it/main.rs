@@ -10,5 +10,6 @@ mod plan;
 mod ready;
 mod shapes;
 mod sim;
+mod sinks;
 mod tls;
 mod workers;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use streamgauge_client::{Access, RunError, RunSetup, run};
+use streamgauge_client::{Access, Collected, RunError, RunSetup, run};
 use streamgauge_schema::{
     CacheState, Deployment, Dialect, Digest, EvidenceMode, Identifier, Instrumentation,
-    JournalLine, JournalTrailer, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource,
-    PublicText, Request, RequestLine, RequestSettings, Stage, Target, TimeBasis, TokenAccounting,
-    Workload,
+    JournalTrailer, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource, PublicText, Request,
+    RequestLine, RequestSettings, Stage, Target, TimeBasis, TokenAccounting, Workload,
 };
 use streamgauge_workload::Schedule;
 use tokio::sync::watch;
@@ -99,7 +98,7 @@ pub(crate) fn setup<'a>(
     access: &'a Access,
     stop: watch::Receiver<bool>,
 ) -> RunSetup<'a> {
-    RunSetup { plan, schedule, access, captures: None, stop }
+    RunSetup { plan, schedule, access, captures: None, keep_texts: false, stop }
 }
 
 /// The schedule of a plan that is no trace.
@@ -133,14 +132,9 @@ pub(crate) async fn carry_out(
     access: &Access,
     request_of: impl Fn(Stage, u64) -> Request,
 ) -> Result<(Vec<RequestLine>, JournalTrailer), RunError<Infallible>> {
-    let mut lines = Vec::new();
-    let sink = |line| {
-        if let JournalLine::Request(line) = line {
-            lines.push(*line);
-        }
-        Ok(())
-    };
-    let trailer = run(setup(plan, schedule, access, never_stopped()), request_of, sink).await?;
+    let setup = setup(plan, schedule, access, never_stopped());
+    let (trailer, run) = run(setup, request_of, Collected::default()).await?;
+    let mut lines = run.requests;
     lines.sort_by_key(|line| (line.stage, line.index));
     Ok((lines, trailer))
 }

@@ -1,14 +1,11 @@
 //! Against the simulated server, which keeps its own account.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use streamgauge_client::{Access, run};
-use streamgauge_schema::{
-    Completion, EndReason, Ending, FailureClass, JournalLine, KernelStamps, Stage,
-};
+use streamgauge_client::{Access, Collected, run};
+use streamgauge_schema::{Completion, EndReason, Ending, FailureClass, KernelStamps, Stage};
 use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 
 use crate::plan::{lines, lines_with, never_stopped, plan, request, schedule, setup};
@@ -106,20 +103,13 @@ async fn a_run_lies_on_the_clock_of_the_machine() {
     let (server, url) = server(quick());
     let plan = plan(&url, 6, 3);
     let (schedule, access) = (schedule(&plan), Access::default());
-    let (mut origin_ns, mut lines) = (None, Vec::new());
-    let sink = |line| {
-        match line {
-            JournalLine::Header(header) => origin_ns = header.started_monotonic_ns,
-            JournalLine::Request(line) => lines.push(*line),
-            JournalLine::Trailer(_) => {}
-        }
-        Ok::<(), Infallible>(())
-    };
     let request_of = |stage, index| request(stage, index, "");
-    run(setup(&plan, &schedule, &access, never_stopped()), request_of, sink).await.unwrap();
+    let setup = setup(&plan, &schedule, &access, never_stopped());
+    let (_, run) = run(setup, request_of, Collected::default()).await.unwrap();
+    let origin_ns = run.header.unwrap().started_monotonic_ns;
     let account = server.shutdown();
-    assert_eq!(lines.len(), 6);
-    for line in lines {
+    assert_eq!(run.requests.len(), 6);
+    for line in run.requests {
         let id = format!("measured-{}", line.index);
         let served = account.iter().find(|request| request.id == id).unwrap();
         let at_ns = |us: u64| origin_ns.unwrap() + us * 1_000;
