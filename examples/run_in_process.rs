@@ -56,6 +56,7 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
         header: &run.header.expect("a run begins with its header"),
         requests: &run.requests,
         trailer: Some(&trailer),
+        grades: None,
         evidence: Vec::new(),
     })?)
 }

@@ -217,6 +217,7 @@ impl<'a> Planner<'a> {
             workload: requests.describe(),
             load,
             goals: args.goals.goodput.clone(),
+            grading: None,
             limits: asked.limits,
             max_failure_ratio: asked.max_failure_ratio,
             instrument: self.instrument(),

@@ -1,4 +1,5 @@
-//! A run directory read back: its record is a function of plan, journal and nothing else.
+//! A run directory read back: its record is a function of plan, journal and grades, and of nothing
+//! else.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,13 +10,13 @@ use anyhow::{Context, bail};
 use streamgauge_client::{JournalReader, RunDir, open_regular, read_file, write_new};
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
-    Case, Digest, Evidence, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
+    Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
 };
 
 /// Bytes of a journal that are held at a time, its longest line apart.
 const PIECE_BYTES: usize = 1 << 18;
 
-/// A run directory's plan and journal, and the record that they make.
+/// What a run directory's plan, journal and grades make.
 #[derive(Debug)]
 pub(crate) struct Rebuilt {
     /// Bytes of a torn last line of the journal, which were dropped.
@@ -51,12 +52,7 @@ impl Rebuilt {
 
 /// Builds the record of a run directory. It does not look at a `record.json` that is there.
 pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
-    let plan_path = dir.plan();
-    if !plan_path.exists() {
-        bail!("{} is no run directory: it has no plan.json", dir.path().display());
-    }
-    let plan: Plan =
-        read_typed(&read_file(&plan_path)?).with_context(|| plan_path.display().to_string())?;
+    let (plan, plan_path) = (read_plan(dir)?, dir.plan());
     let journal_path = dir.journal();
     // A journal may be larger than memory, so that it is read twice, a piece at a time.
     let mut journal = JournalReader::new(open(&journal_path)?, &journal_path)?;
@@ -68,12 +64,19 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
             header.plan_sha256.prefix(12)
         );
     }
+    let grades = read_grades(dir)?;
     let mut run = RunCollector::new(&plan, &header)?;
+    if let Some(grades) = &grades {
+        run = run.graded(grades).with_context(|| dir.grades().display().to_string())?;
+    }
     while let Some(line) = journal.next_request()? {
         run.add(&line)?;
     }
     let run = run.close(journal.trailer())?;
     let mut files = vec![evidence(&journal_path)?];
+    if grades.is_some() {
+        files.push(evidence(&dir.grades())?);
+    }
     let mut cases = None;
     if run.declared() > MAX_CASES_IN_RECORD {
         let lines = one_a_line(run.cases())?;
@@ -83,6 +86,25 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
     Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases })
+}
+
+/// The plan of a run directory.
+pub(crate) fn read_plan(dir: &RunDir) -> anyhow::Result<Plan> {
+    let path = dir.plan();
+    if !path.exists() {
+        bail!("{} is no run directory: it has no plan.json", dir.path().display());
+    }
+    read_typed(&read_file(&path)?).with_context(|| path.display().to_string())
+}
+
+/// The receipts of the run's graders, where it has some.
+fn read_grades(dir: &RunDir) -> anyhow::Result<Option<Grades>> {
+    let path = dir.grades();
+    if !path.exists() {
+        return Ok(None);
+    }
+    let grades = read_typed(&read_file(&path)?).with_context(|| path.display().to_string())?;
+    Ok(Some(grades))
 }
 
 fn one_a_line(cases: impl Iterator<Item = Case>) -> anyhow::Result<Vec<u8>> {

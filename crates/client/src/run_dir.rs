@@ -77,6 +77,12 @@ impl RunDir {
         self.0.join("observations.jsonl")
     }
 
+    /// `grades.json`, the receipts of graders.
+    #[must_use]
+    pub fn grades(&self) -> PathBuf {
+        self.0.join("grades.json")
+    }
+
     /// `capture/`, the folder of private captures.
     #[must_use]
     pub fn captures(&self) -> PathBuf {

@@ -1,7 +1,7 @@
 //! `controlled-output-v1`: an answer is a word, repeated as often as wanted, so that a scheduler that
 //! loses or repeats steps is found.
 
-use streamgauge_schema::{CheckFault, ControlledOutput, OutputPolicy};
+use streamgauge_schema::{CheckFault, ControlledOutput, Grade, OutputPolicy};
 
 use crate::canary::{self, Canaries};
 use crate::error::GraderError;
@@ -42,7 +42,7 @@ impl ControlledOutputGrader {
         let (words, exact) = self.count(words_of);
         if self.policy == OutputPolicy::Strict {
             let fault = if words == 0 { Err(CheckFault::Missing) } else { same(exact) };
-            checks.push(check("words", fault));
+            checks.push(check(Grade::WORDS_CHECK, fault));
         }
         Findings { checks, words: Some(words), fenced_would_pass: None }
     }

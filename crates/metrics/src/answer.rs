@@ -51,6 +51,23 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Whether it ended by itself: no limit of its length cut it.
+    pub(crate) fn is_untruncated(self) -> bool {
+        self.finish != Some(Finish::Length)
+    }
+}
+
+/// Whether a response that succeeded ended by itself: no limit of its length cut the answer, in any
+/// choice. An answer that was cut passes no grader.
+///
+/// The finish reasons of all APIs that mean such a limit are known: `length`, `max_tokens`,
+/// `max_output_tokens` and `model_context_window_exceeded`.
+#[must_use]
+pub fn is_untruncated(seen: &Observation) -> bool {
+    Answer::of(seen).is_untruncated()
+}
+
 impl Finish {
     fn of(reason: &str) -> Self {
         let words: [(&[&str], Self); 3] =

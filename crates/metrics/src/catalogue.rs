@@ -7,6 +7,7 @@
 mod cached_tokens;
 mod chunk_interval;
 mod connect;
+mod correctness;
 mod decode_rate;
 mod dispatch_lateness;
 mod e2e;
@@ -41,12 +42,13 @@ use crate::error::RecordError;
 use crate::measured::{Measured, Part};
 use crate::statistic::Statistic;
 
+pub(crate) use correctness::{GRADED_PASS_RATIO, PASS_RATIO, PRIMARY_PASS_RATIO};
 pub(crate) use family::{Entry, Family, Metrics, RunFigure, Source};
 pub(crate) use goodput::list as goal_list;
 pub(crate) use inflight::{MEAN_INFLIGHT, PEAK_INFLIGHT, STEADY_INFLIGHT};
 
 /// All families, in the order in which records list them: the golden seven first.
-pub(crate) const FAMILIES: [&Family; 43] = [
+pub(crate) const FAMILIES: [&Family; 46] = [
     &throughput::COMPLETION_THROUGHPUT,
     &first_generated::FIRST_GENERATED,
     &ttfc::FIRST_FINAL_CONTENT,
@@ -81,6 +83,9 @@ pub(crate) const FAMILIES: [&Family; 43] = [
     &prompt_tokens::PROMPT_TOKENS,
     &cached_tokens::CACHED_TOKENS,
     &reasoning_share::REASONING_SHARE,
+    &correctness::PASSES,
+    &correctness::PRIMARY_PASSES,
+    &correctness::GRADED_PASSES,
     &errors::ERRORS,
     &finish_reasons::NO_FINISH_REASON,
     &finish_reasons::STOPPED,
@@ -138,6 +143,8 @@ pub enum Presence {
     Always,
     /// Those of runs whose plan has goals.
     Goals,
+    /// Those of runs that a grader was set for.
+    Graded,
     /// Those of runs whose requests had due times.
     Schedule,
 }
@@ -146,6 +153,8 @@ pub enum Presence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Population {
+    /// Every request that the schedule held, sent or not.
+    Declared,
     /// The requests that ended by themselves, and were not cut by the end of the run.
     Ended,
     /// Every declared request that has the value, whatever became of it.
@@ -197,6 +206,7 @@ impl Presence {
         match self {
             Self::Always => true,
             Self::Goals => !run.goals.is_empty(),
+            Self::Graded => run.is_graded,
             Self::Schedule => run.is_scheduled,
         }
     }
@@ -207,6 +217,7 @@ impl Population {
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
+            Self::Declared => "every declared request, sent or not",
             Self::Ended => "requests that ended by themselves: succeeded, failed or timed out",
             Self::EveryResponse => "every declared request with that timing, failures included",
             Self::Sent => "every request that was sent",

@@ -2,7 +2,7 @@
 
 use streamgauge_schema::{CanonicalError, Digest, Load, Stage, TextFault};
 
-/// Plan and journal do not make a record.
+/// Plan, journal and receipts do not make a record.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -23,6 +23,32 @@ pub enum RecordError {
         /// Its place in its stage, from 0.
         index: u64,
         /// What contradicts what, with both values.
+        contradiction: String,
+    },
+    /// Two measured requests have the same prompt, by which receipts are joined.
+    #[error(
+        "measured requests {first} and {second} have the same prompt ({}…), by which receipts of \
+         graders are joined",
+        prompt.prefix(12)
+    )]
+    EqualPrompts {
+        /// The place of one, from 0.
+        first: u64,
+        /// The place of the other.
+        second: u64,
+        /// The prompt's digest.
+        prompt: Digest,
+    },
+    /// The receipts have a layout that is not known.
+    #[error("the receipts have version {version}, this program reads 1")]
+    GradesVersion {
+        /// Their version.
+        version: u32,
+    },
+    /// The graders of the receipts cannot be.
+    #[error("the receipts contradict themselves: {contradiction}")]
+    Grading {
+        /// What contradicts what.
         contradiction: String,
     },
     /// The journal's end announces another number of request lines.
@@ -60,6 +86,29 @@ pub enum RecordError {
         plan: Digest,
         /// Digest of the plan that the journal names.
         journal: Digest,
+    },
+    /// A receipt contradicts itself, the graders or the journal.
+    #[error("the receipt of prompt {}… contradicts: {contradiction}", prompt.prefix(12))]
+    Receipt {
+        /// The prompt's digest.
+        prompt: Digest,
+        /// What contradicts what, with both values.
+        contradiction: String,
+    },
+    /// Two receipts are of the same prompt.
+    #[error("prompt {}… has two receipts", prompt.prefix(12))]
+    ReceiptRepeated {
+        /// The prompt's digest.
+        prompt: Digest,
+    },
+    /// A receipt is of no request whose answer could be graded.
+    #[error(
+        "the receipt of prompt {}… belongs to no measured request that succeeded",
+        prompt.prefix(12)
+    )]
+    ReceiptUnmatched {
+        /// The prompt's digest.
+        prompt: Digest,
     },
     /// Two lines stand for the same request.
     #[error("{stage} request {index} has two lines in the journal")]

@@ -23,6 +23,7 @@ fn record(lines: &[RequestLine]) -> RunRecordV2 {
         header: &header(&plan),
         requests: lines,
         trailer: Some(&trailer),
+        grades: None,
         evidence: Vec::new(),
     })
     .unwrap()

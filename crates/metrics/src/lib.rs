@@ -21,11 +21,11 @@
 //! | --- | --- |
 //! | `quantile`, `interval`, `statistic`, `sorted`, `whole`, `rate`, `bootstrap` | estimators of samples, within one run |
 //! | `request`, `kernel_basis`, `inflight`, `tiles`, `little` | what one request gives, by which clock, and how many were under way |
-//! | `sent`, `answer`, `gaps`, `cached`, `reasoning`, `measured` | what is kept of the requests of a run, and its windows |
+//! | `sent`, `answer`, `graded`, `gaps`, `cached`, `reasoning`, `measured` | what is kept of the requests of a run, and its windows |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `client_limited` | which of them the client's own delay may have bent |
 //! | `client_error` | the client's stamps beside those of a server that keeps an account |
-//! | `record` | plan and journal to run record |
+//! | `record` | plan, journal and receipts to run record |
 //! | `verify` | the rules that a record's own members must keep |
 //! | `change`, `difference`, `student`, `power`, `exact_test` | what differs between runs, how surely, and what it takes to know |
 //! | `compare`, `gate`, `judge` | candidate against baseline: matching, deltas, limits, gates and verdicts |
@@ -49,6 +49,7 @@ mod field_reports;
 mod field_reports_compared;
 mod gaps;
 mod gate;
+mod graded;
 mod inflight;
 mod interval;
 mod judge;
@@ -75,6 +76,7 @@ mod tiles;
 mod verify;
 mod whole;
 
+pub use answer::is_untruncated;
 pub use bootstrap::bootstrap_interval;
 pub use catalogue::{MetricSpec, Population, Presence, catalogue};
 pub use change::{Change, Limit};

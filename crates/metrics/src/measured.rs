@@ -39,6 +39,8 @@ pub(crate) struct Measured {
     pub(crate) goals: Vec<Goal>,
     /// Whether each request has a due time.
     pub(crate) is_scheduled: bool,
+    /// Whether a grader was set.
+    pub(crate) is_graded: bool,
     /// While the load was at its target; `None` when that was too short.
     pub(crate) steady: Option<Span>,
 }
@@ -123,6 +125,7 @@ impl Gathered {
             token_accounting: plan.token_accounting.clone(),
             goals: plan.goals.clone(),
             is_scheduled: plan.load.shape.is_scheduled(),
+            is_graded: plan.grading.is_some(),
         }
     }
 }

@@ -73,6 +73,7 @@ fn presence(presence: Presence) -> Option<&'static str> {
     match presence {
         Presence::Always => None,
         Presence::Goals => Some("records of runs with goals"),
+        Presence::Graded => Some("records of graded runs"),
         Presence::Schedule => Some("records of runs with due times: open loops and traces"),
     }
 }

@@ -1,6 +1,6 @@
-//! A run record from its plan and its journal.
+//! A run record from its plan, its journal and the receipts of its graders.
 //!
-//! Invariant: pure. The same plan and the same journal give the same bytes and the same run id on
+//! Invariant: pure. The same plan, journal and receipts give the same bytes and the same run id on
 //! any machine; nothing is asked of a clock, and the order of the journal's lines does not matter.
 
 mod cases;
@@ -11,6 +11,7 @@ mod journal;
 mod limitations;
 mod line;
 mod load;
+mod receipts;
 mod responses;
 #[cfg(test)]
 mod tests;
@@ -18,18 +19,20 @@ mod tests;
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
-    Boundary, Case, Completion, Counts, Digest, EndReason, Evidence, Identifier, JournalHeader,
-    JournalTrailer, Phase, Plan, PublicText, RequestLine, Role, RunRecordV1, RunRecordV2,
-    RunStatus, Timestamp,
+    Boundary, Case, CaseOutcome, Completion, Counts, Digest, EndReason, Evidence, Grades,
+    Identifier, JournalHeader, JournalTrailer, Phase, Plan, PublicText, RequestLine, Role,
+    RunRecordV1, RunRecordV2, RunStatus, Timestamp,
 };
 
 use crate::catalogue::{catalogue, metrics_of};
 use crate::error::RecordError;
 use crate::measured::Measured;
+use crate::sent::Sent;
 
 pub use collect::{CollectedRun, RunCollector};
 pub(crate) use conditions::{
-    EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL,
+    EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED,
+    RETURNED_MODELS_LABEL,
 };
 pub use journal::check_plan;
 
@@ -49,11 +52,13 @@ pub struct RunInput<'a> {
     pub requests: &'a [RequestLine],
     /// How it ends; `None` when the run was cut off.
     pub trailer: Option<&'a JournalTrailer>,
+    /// The receipts of its graders; `None` when there are none.
+    pub grades: Option<&'a Grades>,
     /// The files that all this was read from.
     pub evidence: Vec<Evidence>,
 }
 
-/// Makes the version 2 record of a run that nothing graded.
+/// Makes the version 2 record of a run.
 ///
 /// Figures are taken over the measured requests; warm-up is counted only. Above 10,000 requests the
 /// record holds no cases: [`build_cases`] gives those of the file that stands beside it. A journal
@@ -61,7 +66,8 @@ pub struct RunInput<'a> {
 ///
 /// # Errors
 /// When the plan contradicts itself or holds too many requests, when plan and journal do not belong
-/// together, when the journal contradicts itself, or when a text of the plan may not be published.
+/// together, when the journal contradicts itself or the receipts, or when a text of the plan may not
+/// be published.
 pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
     collected(input)?.into_record(input.evidence.clone())
 }
@@ -77,6 +83,9 @@ pub fn build_cases(input: &RunInput<'_>) -> Result<Vec<Case>, RecordError> {
 
 fn collected<'a>(input: &RunInput<'a>) -> Result<CollectedRun<'a>, RecordError> {
     let mut run = RunCollector::new(input.plan, input.header)?;
+    if let Some(grades) = input.grades {
+        run = run.graded(grades)?;
+    }
     input.requests.iter().try_for_each(|line| run.add(line))?;
     run.close(input.trailer)
 }
@@ -103,7 +112,7 @@ fn record_of(run: CollectedRun<'_>, evidence: Vec<Evidence>) -> Result<RunRecord
         deployment: plan.deployment.clone(),
         suite_version: plan.workload.suite_version.clone(),
         suite_sha256: plan.workload.suite_sha256,
-        evaluator_sha256: None,
+        evaluator_sha256: run.joined.as_ref().map(|joined| joined.grading.evaluator_sha256()),
         comparison_key: None,
         conditions,
         limitations: limitations::of(&run, &load, &instrument)?,
@@ -162,13 +171,19 @@ pub fn to_v1(record: &RunRecordV2) -> Result<RunRecordV1, RecordError> {
 }
 
 /// A run that was stopped or cut off is not completed, nor is one whose time was over before every
-/// declared request had an outcome.
+/// declared request had an outcome, nor one with a grader that did not see every answer.
 fn status(run: &CollectedRun<'_>) -> RunStatus {
     let has_finished =
         run.trailer.as_ref().is_some_and(|trailer| trailer.reason == EndReason::Finished);
     let count = |completion| run.measured.count(completion);
     let not_run = count(Completion::Cancelled) + count(Completion::NotSent);
-    if has_finished && not_run == 0 { RunStatus::Completed } else { RunStatus::Aborted }
+    let ungraded = |sent: &Sent| sent.succeeded() && sent.graded.is_none();
+    let all_graded = run.joined.is_none() || !run.measured.sent.iter().any(ungraded);
+    if has_finished && not_run == 0 && all_graded {
+        RunStatus::Completed
+    } else {
+        RunStatus::Aborted
+    }
 }
 
 /// The trailer's time, but never before the last end by the monotonic clock: the wall clock may
@@ -181,14 +196,17 @@ fn completed_at(run: &CollectedRun<'_>) -> Timestamp {
 }
 
 fn counts(run: &Measured) -> Counts {
-    let mut outcomes = BTreeMap::new();
-    for completion in Completion::ALL {
-        let count = run.count(*completion);
-        if count > 0 {
-            *outcomes.entry(cases::outcome(*completion)).or_insert(0) += count;
-        }
+    let mut outcomes: BTreeMap<CaseOutcome, u64> = BTreeMap::new();
+    let mut primary_passes = 0;
+    for sent in &run.sent {
+        *outcomes.entry(cases::outcome(sent)).or_default() += 1;
+        primary_passes += u64::from(cases::primary_outcome(sent) == CaseOutcome::Pass);
     }
-    Counts { declared: run.offered, outcomes, primary_passes: 0 }
+    let not_sent = run.count(Completion::NotSent);
+    if not_sent > 0 {
+        *outcomes.entry(CaseOutcome::NotRun).or_default() += not_sent;
+    }
+    Counts { declared: run.offered, outcomes, primary_passes }
 }
 
 fn run_id(name: &Identifier, digest: Digest) -> Result<Identifier, RecordError> {

@@ -101,6 +101,7 @@ fn record_of(lines: &[RequestLine]) -> RunRecordV2 {
         header: &header(&plan),
         requests: lines,
         trailer: Some(&trailer),
+        grades: None,
         evidence: Vec::new(),
     };
     build_record(&input).unwrap()

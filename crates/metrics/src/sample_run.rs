@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
-    Arrivals, BodyKind, CacheState, Completion, CountScope, CountSource, Deployment, Dialect,
-    Digest, Ending, EvidenceMode, Failure, FailureClass, Identifier, Instrumentation,
-    JournalHeader, KernelStamps, LengthBasis, Limits, Load, LoadShape, Observation, Plan,
-    PromptSource, PublicText, RateStage, RequestLine, RequestSettings, Stage, Target, TimeBasis,
-    Timestamp, TokenAccounting, Usage, UsageSources, Workload,
+    Arrivals, BodyKind, CacheState, CheckFault, Completion, CountScope, CountSource, Deployment,
+    Dialect, Digest, Ending, EvidenceMode, Failure, FailureClass, Grade, GradeCheck,
+    GraderIdentity, GraderName, Grades, Grading, Identifier, Instrumentation, JournalHeader,
+    KernelStamps, LengthBasis, Limits, Load, LoadShape, Observation, Plan, PromptSource,
+    PublicText, RateStage, RequestLine, RequestSettings, Stage, Target, TimeBasis, Timestamp,
+    TokenAccounting, Usage, UsageSources, Workload,
 };
 
+use crate::answer::is_untruncated;
 use crate::measured::{Gathered, Measured};
 
 /// A request of the closed loop that succeeded, with output events at `outputs_ms`.
@@ -179,6 +181,7 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
             warmup: 0,
         },
         goals: Vec::new(),
+        grading: None,
         limits: Limits {
             connect_timeout_ms: 10_000,
             idle_timeout_ms: 60_000,
@@ -227,6 +230,37 @@ pub(crate) fn measured(plan: &Plan, lines: &[RequestLine]) -> Measured {
     let mut gathered = Gathered::default();
     lines.iter().for_each(|line| gathered.push_timed(line));
     gathered.close(plan, plan.load.requests)
+}
+
+/// What grades answers that are to end with a number.
+pub(crate) fn grading() -> Grading {
+    let numeric = GraderIdentity { name: GraderName::Numeric, sha256: Digest::of(b"numeric") };
+    Grading { expectations_sha256: Digest::of(b"dataset"), graders: vec![numeric] }
+}
+
+/// The receipt of a request's answer, whose only check held or did not.
+pub(crate) fn receipt(line: &RequestLine, holds: bool) -> Grade {
+    let seen = line.observation.as_ref();
+    let untruncated = seen.is_none_or(is_untruncated);
+    let GraderIdentity { name, sha256 } = grading().graders[0];
+    Grade {
+        prompt_sha256: line.prompt_sha256,
+        grader: name,
+        grader_sha256: sha256,
+        passed: holds && untruncated,
+        untruncated_final: untruncated,
+        checks: vec![GradeCheck {
+            name: "number".into(),
+            fault: (!holds).then_some(CheckFault::Differs),
+        }],
+        words: None,
+        fenced_would_pass: None,
+    }
+}
+
+/// Receipts, with what gave them.
+pub(crate) fn grades(receipts: Vec<Grade>) -> Grades {
+    Grades { grades_version: 1, grading: grading(), receipts }
 }
 
 /// The journal header of a run of `plan`.

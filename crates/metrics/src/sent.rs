@@ -4,6 +4,7 @@ use streamgauge_schema::{Completion, FailureClass, Goal, GoalQuantity, Observati
 
 use crate::answer::Answer;
 use crate::gaps::{GapRange, Gaps};
+use crate::graded::Graded;
 use crate::inflight::Span;
 use crate::request::{Decode, final_content_us, millis, prefill_tokens, prompt_tokens};
 
@@ -40,6 +41,8 @@ pub(crate) struct Sent {
     pub(crate) output_tokens: OutputTokens,
     /// How its answer ended; nothing is said of one that has none.
     pub(crate) answer: Answer,
+    /// What its grader made of it; `None` where nothing graded it.
+    pub(crate) graded: Option<Graded>,
     /// Gaps between its output events.
     pub(crate) output_gaps: GapRange,
     scheduled_us: MaybeU64,
@@ -87,6 +90,7 @@ impl Sent {
             elapsed_us: line.elapsed_us,
             output_tokens: OutputTokens::of(line),
             answer: line.observation.as_ref().map(Answer::of).unwrap_or_default(),
+            graded: None,
             output_gaps: GapRange::default(),
             scheduled_us: line.scheduled_us.into(),
             queued_us: line.queued_us.into(),

@@ -10,6 +10,7 @@ mod comparison;
 mod decision;
 mod figures;
 mod from_cases;
+mod graded;
 mod identity;
 mod inflight;
 mod instrument;
@@ -89,7 +90,7 @@ impl Verification {
 /// cases; outcomes against each other; the completion metrics from the cases' durations;
 /// throughputs against the batch duration, and that against the times and windows; samples against
 /// declared requests and populations; the order of quantiles, intervals, windows and spreads; the
-/// load's sum and that of its stages, and eligibility from them; goodput from the requests that
+/// load's sum and that of its stages, and eligibility from them; pass rates from the outcomes; goodput from the requests that
 /// ended; latencies from the schedule against those from the start; the metrics that the client may
 /// have bent. *Comparisons*: every delta, flag and gate; turnover runs and their failures; with
 /// intervals, everything that follows from the figures of each run. *Decisions*: the id's digest, the
@@ -133,6 +134,7 @@ fn check_record(record: &RunRecord, rules: &mut Rules) {
     figures::check(record, rules);
     if let RunRecord::V2(record) = record {
         load::check(record, rules);
+        graded::check(record, rules);
         statistics::check(record, rules);
         shares::check(record, rules);
         inflight::check(record, rules);

@@ -37,6 +37,7 @@ fn rebuilt(folder: &Path, reverse: bool) -> RunRecordV2 {
         header: &header.expect("a header"),
         requests: &requests,
         trailer: trailer.as_ref(),
+        grades: None,
         evidence: vec![evidence],
     })
     .expect("plan and journal belong together")

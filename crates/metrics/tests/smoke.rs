@@ -188,6 +188,7 @@ fn rebuilt(
         header: &header,
         requests: &found,
         trailer: trailer.as_ref(),
+        grades: None,
         evidence: Vec::new(),
     }))
 }

@@ -45,6 +45,49 @@ closed_vocabulary! {
     }
 }
 
+/// The receipts of a run (`grades.json`), and what the answers were held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Grades {
+    /// Version of this layout: 1.
+    pub grades_version: u32,
+    /// What graded, and by which expectations.
+    pub grading: Grading,
+    /// One receipt for each graded answer, in the order of their prompts' digests.
+    pub receipts: Vec<Grade>,
+}
+
+/// What grades the answers of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Grading {
+    /// Digest of the file, or of the recipe, that says what is expected of each answer.
+    pub expectations_sha256: Digest,
+    /// The graders, each once, by name.
+    pub graders: Vec<GraderIdentity>,
+}
+
+impl Grading {
+    /// Digest of all graders with their rules: it stands in a record as `evaluator_sha256`.
+    #[must_use]
+    pub fn evaluator_sha256(&self) -> Digest {
+        Digest::of_value(&self.graders).expect("names and digests hold no number")
+    }
+}
+
+/// A grader and the digest of its rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct GraderIdentity {
+    /// Its name, with the version of its rules.
+    pub name: GraderName,
+    /// Digest of the name and the rules.
+    pub sha256: Digest,
+}
+
 /// What a grader found in one answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -69,6 +112,27 @@ pub struct Grade {
     /// changes nothing. `None` where the answer was read as it is, or there is no such fence.
     #[serde(deserialize_with = "nullable")]
     pub fenced_would_pass: Option<bool>,
+}
+
+impl Grade {
+    /// Name of the check that words are as many as wanted, and nothing else.
+    pub const WORDS_CHECK: &str = "words";
+
+    /// The grader that gave it.
+    #[must_use]
+    pub fn identity(&self) -> GraderIdentity {
+        GraderIdentity { name: self.grader, sha256: self.grader_sha256 }
+    }
+
+    /// Whether it says that a contract was not met: a marker is missing or a foreign one there, or an
+    /// output that was strictly controlled is not as wanted, be it that it was cut. An output that is
+    /// only observed breaks none.
+    #[must_use]
+    pub fn breaks_contract(&self) -> bool {
+        let is_contract = matches!(self.grader, GraderName::Canary | GraderName::ControlledOutput);
+        let counts = |check: &GradeCheck| !check.passed() || check.name == Self::WORDS_CHECK;
+        is_contract && !self.passed && self.checks.iter().any(counts)
+    }
 }
 
 /// One check of an answer.

@@ -5,20 +5,24 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::answer::AnswerLine;
 use crate::comparison::Comparison;
 use crate::comparison_v2::ComparisonV2;
 use crate::decision::{Decision, LedgerLine};
 use crate::gate::Gates;
+use crate::grade::Grades;
 use crate::journal::JournalLine;
 use crate::plan::Plan;
 use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
 use crate::search::SearchReport;
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
+    "answers",
     "comparison",
     "decision",
     "gates",
+    "grades",
     "journal",
     "ledger",
     "plan",
@@ -34,7 +38,7 @@ pub fn schema_names() -> &'static [&'static str] {
     &NAMES
 }
 
-/// The JSON Schema of a document by name: `comparison` (any version), `decision`, `gates`, `journal`
+/// The JSON Schema of a document by name: `answers` (one line of them), `comparison` (any version), `decision`, `gates`, `grades`, `journal`
 /// and `ledger` (one line of it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
 /// `run-record` (any version) or `search-report`. `None` for another name.
 ///
@@ -51,9 +55,11 @@ pub fn schema_names() -> &'static [&'static str] {
 #[must_use]
 pub fn json_schema(name: &str) -> Option<Value> {
     Some(match name {
+        "answers" => of::<AnswerLine>(),
         "comparison" => comparison(),
         "decision" => of::<Decision>(),
         "gates" => gates(),
+        "grades" => of::<Grades>(),
         "journal" => of::<JournalLine>(),
         "ledger" => of::<LedgerLine>(),
         "plan" => of::<Plan>(),

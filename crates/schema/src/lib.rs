@@ -24,8 +24,8 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `plan`, `request`, `stream` | what goes into a measurement |
-//! | `observation`, `extraction`, `outcome`, `journal` | what comes out of it |
-//! | `expectation`, `grade` | what an answer is held against, and the receipt |
+//! | `observation`, `extraction`, `outcome`, `journal`, `answer` | what comes out of it |
+//! | `expectation`, `grade` | what an answer is held against, and the receipts |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
 //! | `search` | what a search for the highest load found |
 //! | `gate` | which figures a comparison holds to which limits |
@@ -35,6 +35,7 @@
 //! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
 //! | `json_schemas` (feature `schemars`) | JSON Schemas of the documents |
 
+mod answer;
 mod comparison;
 mod comparison_v2;
 mod decision;
@@ -65,6 +66,7 @@ mod timestamp;
 mod units;
 mod vocabulary;
 
+pub use answer::AnswerLine;
 pub use comparison::{
     CellComparison, Comparison, ComparisonSchema, MetricComparison, OrderedMap, Turnover,
     TurnoverFailure, TurnoverFailureClass,
@@ -87,7 +89,7 @@ pub use expectation::{
 };
 pub use extraction::{ChoiceExtraction, Extraction, HttpExtraction, Text};
 pub use gate::{Gate, GateStatistic, GateVerdict, Gates, GatesFault};
-pub use grade::{CheckFault, Grade, GradeCheck, GraderName};
+pub use grade::{CheckFault, Grade, GradeCheck, GraderIdentity, GraderName, Grades, Grading};
 pub use journal::{
     EndReason, Failure, JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage,
 };

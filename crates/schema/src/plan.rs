@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::grade::Grading;
 use crate::json::Json;
 use crate::load::Load;
 use crate::nullable::nullable;
@@ -39,6 +40,9 @@ pub struct Plan {
     pub load: Load,
     /// What a request must keep to count as good; empty when nothing was asked of it.
     pub goals: Vec<Goal>,
+    /// What grades the answers; absent when nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grading: Option<Grading>,
     /// When to stop waiting.
     pub limits: Limits,
     /// Share of requests that may fail before the figures stop being eligible, 0 to 1.

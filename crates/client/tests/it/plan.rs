@@ -53,6 +53,7 @@ pub(crate) fn plan(base_url: &str, requests: u64, concurrency: u64) -> Plan {
             warmup: 0,
         },
         goals: Vec::new(),
+        grading: None,
         limits: Limits {
             connect_timeout_ms: 5_000,
             idle_timeout_ms: 5_000,

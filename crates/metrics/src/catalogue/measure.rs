@@ -83,6 +83,8 @@ impl Family {
                 None => missing += 1,
             }
         }
+        // Requests that were never sent are nobody's answers, and count where they are declared.
+        tally.of += self.population.size(part).saturating_sub(tally.of + missing);
         let value = (tally.of > 0).then(|| tally.count as f64 / tally.of as f64);
         let metric = spec.metric(value, tally.of, missing);
         Metric { interval: share_interval(tally), ..metric }
@@ -186,7 +188,7 @@ impl Population {
                 sent.completion,
                 Completion::Failed | Completion::Succeeded | Completion::TimedOut
             ),
-            Self::EveryResponse | Self::Sent => true,
+            Self::Declared | Self::EveryResponse | Self::Sent => true,
             Self::Succeeded => sent.succeeded(),
         })
     }
@@ -194,7 +196,7 @@ impl Population {
     /// How many requests it has, sent or not.
     fn size(self, part: Part<'_>) -> u64 {
         match self {
-            Self::EveryResponse => part.run.offered,
+            Self::Declared | Self::EveryResponse => part.run.offered,
             _ => self.of(part).count() as u64,
         }
     }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use streamgauge_schema::{Digest, Identifier, Metric, RunRecordV2, TokenSource};
 
-use crate::record::LOAD_SHAPE_LABEL;
+use crate::record::{EXPECTED_ANSWERS_LABEL, LOAD_SHAPE_LABEL};
 
 /// A condition in which two runs must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,7 +14,7 @@ pub enum MatchingCondition {
     CacheState,
     /// The prompts, by the digest of the suite.
     Dataset,
-    /// The grader, by its digest.
+    /// The grader, by its digest, and what it holds answers against.
     Grader,
     /// The whole shape of the load: clients or rates, how its requests are spread, its stages, its
     /// limits and its length.
@@ -66,9 +66,7 @@ impl MatchingCondition {
         match self {
             Self::CacheState => runs.map(|run| run.performance.cache_state.to_string()),
             Self::Dataset => runs.map(|run| run.suite_sha256.to_string()),
-            Self::Grader => runs.map(|run| {
-                run.evaluator_sha256.as_ref().map_or("none".to_owned(), Digest::to_string)
-            }),
+            Self::Grader => runs.map(grader),
             Self::LoadShape => runs.map(load_shape),
             Self::MetricDefinitions => metric_definitions(runs, gated),
             Self::RequestSettings => runs.map(request_settings),
@@ -170,6 +168,14 @@ fn definition(metric: &Metric) -> String {
     let Metric { id, unit, direction, window, population, definition, .. } = metric;
     let tokens = metric.token_source.map_or("no tokens", TokenSource::as_str);
     format!("{id} in {unit}, {direction}, {window} run, {population}, {tokens}: {definition}")
+}
+
+fn grader(run: &RunRecordV2) -> String {
+    let evaluator = run.evaluator_sha256.as_ref().map_or("none".to_owned(), Digest::to_string);
+    match stated(run, &[EXPECTED_ANSWERS_LABEL]) {
+        None => evaluator,
+        Some(expected) => format!("{evaluator}, expected answers {expected}"),
+    }
 }
 
 fn request_settings(run: &RunRecordV2) -> String {

@@ -23,6 +23,7 @@ fn built(plan: &Plan, lines: &[RequestLine]) -> RunRecordV2 {
         header: &header,
         requests: lines,
         trailer: Some(&trailer),
+        grades: None,
         evidence: Vec::new(),
     };
     build_record(&input).unwrap()

@@ -36,6 +36,7 @@ fn record_of(plan: &Plan, lines: &[RequestLine]) -> RunRecordV2 {
         header: &header(plan),
         requests: lines,
         trailer: Some(&trailer),
+        grades: None,
         evidence: Vec::new(),
     })
     .unwrap()

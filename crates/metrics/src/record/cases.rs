@@ -1,9 +1,10 @@
-//! The cases of a run that nothing graded: one for each declared request.
+//! The cases of a run: one for each declared request.
 
 use streamgauge_schema::{
-    Case, CaseOutcome, Completion, Identifier, Millis, Plan, PromptSource, PublicText,
+    Case, CaseOutcome, Completion, FailureStage, Identifier, Millis, Plan, PromptSource, PublicText,
 };
 
+use crate::graded::Graded;
 use crate::measured::Measured;
 use crate::sent::Sent;
 
@@ -35,9 +36,9 @@ fn case(kind: &str, number: String, sent: Option<&Sent>) -> Case {
     Case {
         case_id: Identifier::new(format!("request-{number}")).expect("letters, '-' and digits"),
         title: PublicText::new(format!("{kind} request {number}")).expect("letters and digits"),
-        outcome: sent.map_or(CaseOutcome::NotRun, |sent| outcome(sent.completion)),
-        primary_outcome: CaseOutcome::Unverified,
-        failure_stage: sent.and_then(|sent| sent.failure).map(|class| class.stage()),
+        outcome: sent.map_or(CaseOutcome::NotRun, outcome),
+        primary_outcome: sent.map_or(CaseOutcome::Unverified, primary_outcome),
+        failure_stage: sent.and_then(failure_stage),
         duration_ms: sent
             .filter(|sent| sent.is_timed)
             .map(|sent| Millis::from_micros(sent.elapsed_us)),
@@ -45,12 +46,29 @@ fn case(kind: &str, number: String, sent: Option<&Sent>) -> Case {
     }
 }
 
-/// The outcome of a case by what became of its request alone.
-pub(super) fn outcome(completion: Completion) -> CaseOutcome {
-    match completion {
-        Completion::Cancelled | Completion::NotSent => CaseOutcome::NotRun,
-        Completion::Failed => CaseOutcome::Error,
-        Completion::Succeeded => CaseOutcome::Unverified,
-        Completion::TimedOut => CaseOutcome::Timeout,
+/// What became of a case: of an answer as it was graded, of any other by the end of its request.
+pub(super) fn outcome(sent: &Sent) -> CaseOutcome {
+    match (sent.completion, sent.graded) {
+        (Completion::Cancelled | Completion::NotSent, _) => CaseOutcome::NotRun,
+        (Completion::Failed, _) => CaseOutcome::Error,
+        (Completion::Succeeded, None) => CaseOutcome::Unverified,
+        (Completion::Succeeded, Some(Graded { passed: true, .. })) => CaseOutcome::Pass,
+        (Completion::Succeeded, Some(Graded { passed: false, .. })) => CaseOutcome::Fail,
+        (Completion::TimedOut, _) => CaseOutcome::Timeout,
     }
+}
+
+/// The outcome that counts: as graded, where exactly the expected model answered.
+pub(super) fn primary_outcome(sent: &Sent) -> CaseOutcome {
+    match sent.graded {
+        Some(Graded { is_primary: true, .. }) => outcome(sent),
+        _ => CaseOutcome::Unverified,
+    }
+}
+
+fn failure_stage(sent: &Sent) -> Option<FailureStage> {
+    let of_answer = sent.graded.filter(|graded| !graded.passed).map(|graded| {
+        if graded.breaks_contract { FailureStage::Contract } else { FailureStage::AnswerChecks }
+    });
+    sent.failure.map(|class| class.stage()).or(of_answer)
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use streamgauge_schema::{
-    Case, Completion, Digest, Evidence, JournalHeader, JournalTrailer, Plan, RequestLine,
+    Case, Completion, Digest, Evidence, Grades, JournalHeader, JournalTrailer, Plan, RequestLine,
     RunRecordV2, Stage, TimeBasis,
 };
 
 use super::instrument::InstrumentSums;
+use super::receipts::{Joined, Receipts};
 use super::responses::Responses;
 use super::{cases, journal, line};
 use crate::error::RecordError;
@@ -54,6 +55,7 @@ pub struct RunCollector<'a> {
     last_us: u64,
     gathered: Gathered,
     responses: Responses,
+    receipts: Receipts<'a>,
     instrument: InstrumentSums,
     warmup: Warmup,
 }
@@ -68,6 +70,8 @@ pub struct CollectedRun<'a> {
     pub(super) last_us: u64,
     pub(super) measured: Measured,
     pub(super) responses: Responses,
+    /// How it was graded; `None` where no grader was set.
+    pub(super) joined: Option<Joined<'a>>,
     pub(super) instrument: InstrumentSums,
     pub(super) warmup: Warmup,
 }
@@ -102,16 +106,27 @@ impl<'a> RunCollector<'a> {
             last_us: 0,
             gathered: Gathered::default(),
             responses: Responses::default(),
+            receipts: Receipts::of_plan(plan.grading.as_ref()),
             instrument: InstrumentSums::default(),
             warmup: Warmup::default(),
         })
+    }
+
+    /// Takes the receipts of the run's graders, which is done before its first line. What graded the
+    /// run is then what they say, whether it was planned or not.
+    ///
+    /// # Errors
+    /// When a receipt contradicts itself, has another's prompt, or is of a grader that is not named.
+    pub fn graded(self, grades: &'a Grades) -> Result<Self, RecordError> {
+        Ok(Self { receipts: Receipts::of(grades)?, ..self })
     }
 
     /// Takes a line.
     ///
     /// # Errors
     /// When the plan does not hold its request, when the request had a line before, or when the line
-    /// contradicts itself.
+    /// contradicts itself or its receipt. Where a grader is set, also when another measured request
+    /// has the same prompt: receipts are joined by it.
     pub fn add(&mut self, line: &RequestLine) -> Result<(), RecordError> {
         let (stage, index) = (line.stage, line.index);
         let declared = journal::declared(self.plan, stage);
@@ -134,14 +149,15 @@ impl<'a> RunCollector<'a> {
                 if has_warmup {
                     self.warmup.measured_prompts.push(short(&line.prompt_sha256));
                 }
-                self.add_measured(line);
+                self.add_measured(line)?;
             }
             Stage::Warmup => self.warmup.add(line),
         }
         Ok(())
     }
 
-    fn add_measured(&mut self, line: &RequestLine) {
+    fn add_measured(&mut self, line: &RequestLine) -> Result<(), RecordError> {
+        let graded = self.receipts.join(line, &self.plan.target.expect_model)?;
         self.responses.add(self.plan, line);
         self.instrument.add(line);
         match self.plan.instrument.time_basis {
@@ -151,12 +167,17 @@ impl<'a> RunCollector<'a> {
             },
             TimeBasis::Read => self.gathered.push_timed(line),
         }
+        if let Some(sent) = self.gathered.sent.last_mut() {
+            sent.graded = graded;
+        }
+        Ok(())
     }
 
     /// Ends with the journal's trailer; `None` when it has none, as the run was cut off.
     ///
     /// # Errors
-    /// When lines are missing, or when requests are not due in their order.
+    /// When lines are missing, when requests are not due in their order, or when a receipt has the
+    /// prompt of no request that succeeded.
     pub fn close(self, trailer: Option<&JournalTrailer>) -> Result<CollectedRun<'a>, RecordError> {
         let plan = self.plan;
         if let Some(trailer) = trailer {
@@ -173,6 +194,8 @@ impl<'a> RunCollector<'a> {
         // A run that was cut off has lost the spans of what was under way.
         let may_be_lost = offered > sent.len() as u64 || journal::ends_by_time(&plan.load);
         let mut measured = self.gathered.close(plan, offered);
+        let joined = self.receipts.close()?;
+        measured.is_graded = joined.is_some();
         measured.lacks_spans = trailer.is_none() && may_be_lost;
         journal::check_due_times(&measured.sent)?;
         Ok(CollectedRun {
@@ -182,6 +205,7 @@ impl<'a> RunCollector<'a> {
             last_us: self.last_us,
             measured,
             responses: self.responses,
+            joined,
             instrument: self.instrument,
             warmup: self.warmup,
         })
@@ -201,7 +225,7 @@ impl CollectedRun<'_> {
         self.measured.offered
     }
 
-    /// The version 2 record of a run that nothing graded. Figures are taken over the measured
+    /// The version 2 record of the run. Figures are taken over the measured
     /// requests; warm-up is counted only. Above [`MAX_CASES_IN_RECORD`](crate::MAX_CASES_IN_RECORD)
     /// requests it holds no cases.
     ///

@@ -11,6 +11,7 @@ use crate::catalogue::goal_list;
 use crate::error::RecordError;
 
 /// Labels by which a comparison finds what it judges.
+pub(crate) const EXPECTED_ANSWERS_LABEL: &str = "Expected answers SHA-256";
 pub(crate) const EXPECTED_MODEL_LABEL: &str = "Expected model";
 pub(crate) const LOAD_SHAPE_LABEL: &str = "Load shape";
 pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
@@ -37,6 +38,12 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     say(LOAD_SHAPE_LABEL, text(load_shape::of(plan)?)?)?;
     if plan.load.warmup > 0 {
         say("Warm-up", text(warmup(run))?)?;
+    }
+    if let Some(joined) = &run.joined {
+        let grading = joined.grading;
+        let names = grading.graders.iter().map(|grader| grader.name.as_str());
+        say("Correctness scorer", text(names.collect::<Vec<_>>().join(", "))?)?;
+        say(EXPECTED_ANSWERS_LABEL, text(grading.expectations_sha256.to_string())?)?;
     }
     if !plan.goals.is_empty() {
         say("Goals", text(goal_list(&plan.goals))?)?;

@@ -1,7 +1,7 @@
 //! What a plan and its journal as a whole must hold to make a record.
 
 use streamgauge_schema::{
-    EndReason, Goal, JournalTrailer, KernelStamps, Load, LoadShape, Plan, Stage, TimeBasis,
+    EndReason, Goal, Grading, JournalTrailer, KernelStamps, Load, LoadShape, Plan, Stage, TimeBasis,
 };
 
 use crate::error::RecordError;
@@ -19,8 +19,10 @@ pub fn check_plan(plan: &Plan) -> Result<(), RecordError> {
             return Err(RecordError::TooManyRequests { stage, requests });
         }
     }
-    let fault =
-        basis_fault(plan).or_else(|| stages_fault(&plan.load)).or_else(|| goals_fault(&plan.goals));
+    let fault = basis_fault(plan)
+        .or_else(|| stages_fault(&plan.load))
+        .or_else(|| goals_fault(&plan.goals))
+        .or_else(|| plan.grading.as_ref().and_then(grading_fault));
     fault.map_or(Ok(()), |contradiction| Err(RecordError::Plan { contradiction }))
 }
 
@@ -75,6 +77,16 @@ fn goals_fault(goals: &[Goal]) -> Option<String> {
         rest = others;
     }
     None
+}
+
+/// Graders are named, each once and in their order, so that equal ones have equal digests.
+pub(super) fn grading_fault(grading: &Grading) -> Option<String> {
+    let graders = &grading.graders;
+    let in_order = graders.is_sorted_by(|one, next| one.name < next.name);
+    (graders.is_empty() || !in_order).then(|| {
+        let names: Vec<&str> = graders.iter().map(|grader| grader.name.as_str()).collect();
+        format!("graders are to be some, each once and by name; they are {names:?}")
+    })
 }
 
 /// Holds the journal's end to the lines that are there.

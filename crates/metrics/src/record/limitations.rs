@@ -1,6 +1,7 @@
 //! What the figures of a run do not say: sentences computed from plan and journal, what may
 //! mislead most first.
 
+mod answers;
 mod responses;
 mod schedule;
 
@@ -9,10 +10,13 @@ use streamgauge_schema::{EvidenceMode, InstrumentReport, LoadReport, Plan, Publi
 use super::{CollectedRun, text};
 use crate::error::RecordError;
 
+/// True of every run that nothing graded, and of every other.
+const UNGRADED: &str = "Nothing graded the answers: a succeeded request is a complete stream with \
+                        output, not a correct answer.";
+const GRADED: &str = "Graders hold answers against fixed expectations: whatever these leave out, a \
+                      passed answer may still have wrong.";
 /// True of every run.
-const ALWAYS: [&str; 5] = [
-    "Nothing graded the answers: a succeeded request is a complete stream with output, not a \
-     correct answer.",
+const ALWAYS: [&str; 4] = [
     "One run says nothing about the noise between runs; a difference from another run is no \
      finding yet.",
     "Client concurrency is a limit of the client; observed overlap counts its request spans, not \
@@ -36,6 +40,11 @@ pub(super) fn of(
         schedule::invalid_stages(run, load),
         responses::contaminated(run),
         not_succeeded(load),
+        answers::contracts_broken(run),
+        answers::not_passed(run),
+        answers::from_another_model(run),
+        answers::length_limited(run),
+        answers::fenced(run),
         client_limited(instrument),
         schedule::late(run),
         schedule::ended_by_its_limit(run),
@@ -62,7 +71,8 @@ pub(super) fn of(
         lag_unmeasured(run, instrument),
         too_few(load),
     ];
-    let always = ALWAYS.into_iter().map(str::to_owned);
+    let graded = if run.joined.is_some() { GRADED } else { UNGRADED };
+    let always = [graded].into_iter().chain(ALWAYS).map(str::to_owned);
     found.into_iter().flatten().chain(always).map(text).collect()
 }
 

@@ -36,10 +36,16 @@ pub(super) fn report(run: &CollectedRun<'_>, status: RunStatus) -> LoadReport {
     let grounds = Grounds {
         completed: status == RunStatus::Completed,
         contaminated: is_contaminated(&plan.cache_state, measured.cached.ratio()),
-        contracts_met: true,
+        contracts_met: contracts_broken(measured) == 0,
     };
     load.performance_eligible = performance_eligible(&load, grounds);
     load
+}
+
+/// Answers that did not meet a contract which their request carried.
+pub(super) fn contracts_broken(run: &Measured) -> u64 {
+    let is_broken = |sent: &&Sent| sent.graded.is_some_and(|graded| graded.breaks_contract);
+    run.sent.iter().filter(is_broken).count() as u64
 }
 
 /// What became of each stage of a schedule. Its requests follow each other, so a request's place

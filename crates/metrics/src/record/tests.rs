@@ -4,6 +4,7 @@ mod arrivals;
 mod clocks;
 mod conditions;
 mod goals;
+mod graded;
 mod journal;
 mod limitations;
 mod loads;
@@ -39,6 +40,10 @@ impl Run {
     }
 
     fn build(&self) -> Result<RunRecordV2, RecordError> {
+        self.graded(None)
+    }
+
+    fn graded(&self, grades: Option<&Grades>) -> Result<RunRecordV2, RecordError> {
         let header = header(&self.plan);
         let load = &self.plan.load;
         let finished =
@@ -53,6 +58,7 @@ impl Run {
             header: &header,
             requests: &self.lines,
             trailer: trailer.as_ref(),
+            grades,
             evidence: Vec::new(),
         })
     }

@@ -1,6 +1,6 @@
 //! Rules of cases and counts: every declared request is counted once, in one outcome.
 
-use streamgauge_schema::{Case, CaseOutcome, JsonPath, RunRecord, RunStatus};
+use streamgauge_schema::{Case, CaseOutcome, Counts, JsonPath, RunRecord, RunStatus};
 
 use super::{Rules, at};
 
@@ -15,7 +15,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
     rules.check(
         "completed-ran-all",
         *status != RunStatus::Completed || not_run == 0,
-        [at("status"), outcome_count(record, CaseOutcome::NotRun)],
+        [at("status"), outcome_count(record.counts(), CaseOutcome::NotRun)],
         format_args!("a completed run has no not_run case (status {status}, not_run {not_run})"),
     );
 }
@@ -24,7 +24,7 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
 fn check_counts(record: &RunRecord, rules: &mut Rules) {
     let counts = record.counts();
     let sum = counts.outcomes.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
-    let outcomes = counts.outcomes.keys().map(|outcome| outcome_count(record, *outcome));
+    let outcomes = counts.outcomes.keys().map(|outcome| outcome_count(record.counts(), *outcome));
     let declared = counts.declared;
     rules.check(
         "counts-sum-to-declared",
@@ -36,7 +36,7 @@ fn check_counts(record: &RunRecord, rules: &mut Rules) {
         rules.check(
             "counts-leave-out-zeros",
             *count > 0,
-            [outcome_count(record, *outcome)],
+            [outcome_count(record.counts(), *outcome)],
             format_args!("an outcome that stands in counts.outcomes occurred ({outcome}: {count})"),
         );
     }
@@ -44,7 +44,7 @@ fn check_counts(record: &RunRecord, rules: &mut Rules) {
     rules.check(
         "primary-passes-passed",
         primary <= passes,
-        [at("counts.primary_passes"), outcome_count(record, CaseOutcome::Pass)],
+        [at("counts.primary_passes"), outcome_count(record.counts(), CaseOutcome::Pass)],
         format_args!(
             "counts.primary_passes ({primary}) are at most counts.outcomes.pass ({passes})"
         ),
@@ -72,7 +72,7 @@ fn check_cases(record: &RunRecord, cases: &[Case], rules: &mut Rules) {
         rules.check(
             "counts-match-cases",
             found == recorded,
-            [outcome_count(record, outcome)]
+            [outcome_count(record.counts(), outcome)]
                 .into_iter()
                 .chain(having.into_iter().map(|index| member(index, "outcome"))),
             format_args!(
@@ -146,11 +146,7 @@ fn count(record: &RunRecord, outcome: CaseOutcome) -> u64 {
 }
 
 /// The member that counts an outcome; where it is left out, the object that leaves it out.
-fn outcome_count(record: &RunRecord, outcome: CaseOutcome) -> JsonPath {
+pub(super) fn outcome_count(counts: &Counts, outcome: CaseOutcome) -> JsonPath {
     let outcomes = at("counts.outcomes");
-    if record.counts().outcomes.contains_key(&outcome) {
-        outcomes.key(outcome.as_str())
-    } else {
-        outcomes
-    }
+    if counts.outcomes.contains_key(&outcome) { outcomes.key(outcome.as_str()) } else { outcomes }
 }

@@ -325,7 +325,7 @@ fn check_population(index: usize, metric: &Metric, record: &RunRecordV2, rules: 
         Some(MetricSpec { statistic: Some(_), window: WindowName::Whole, population, .. }) => {
             match population {
                 Population::Ended => return,
-                Population::EveryResponse => (load.offered, "load.offered"),
+                Population::Declared | Population::EveryResponse => (load.offered, "load.offered"),
                 Population::Sent => (load.offered.saturating_sub(load.not_sent), "load.not_sent"),
                 Population::Succeeded => (load.succeeded, "load.succeeded"),
             }

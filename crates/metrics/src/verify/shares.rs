@@ -102,7 +102,7 @@ fn check_share(
     let ended = load.succeeded.saturating_add(load.failed).saturating_add(load.timed_out);
     let (size, keys): (u64, &[&str]) = match spec.population {
         Population::Ended => (ended, &["succeeded", "failed", "timed_out"]),
-        Population::EveryResponse => (load.offered, &["offered"]),
+        Population::Declared | Population::EveryResponse => (load.offered, &["offered"]),
         Population::Sent => (load.offered.saturating_sub(load.not_sent), &["offered", "not_sent"]),
         Population::Succeeded => (load.succeeded, &["succeeded"]),
     };

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod decisions;
+mod graded;
 mod ledgers;
 mod records;
 mod schedules;
@@ -9,8 +10,8 @@ mod schedules;
 use std::collections::BTreeSet;
 
 use streamgauge_schema::{
-    Document, EndReason, Identifier, JournalTrailer, Json, JsonPath, Layout, Plan, RequestLine,
-    RunRecord, Timestamp, file_bytes,
+    Document, EndReason, Grades, Identifier, JournalTrailer, Json, JsonPath, Layout, Plan,
+    RequestLine, RunRecord, Timestamp, file_bytes,
 };
 
 use super::leaves::value_at;
@@ -33,6 +34,10 @@ fn record() -> Json {
 }
 
 fn built(plan: &Plan, lines: &[RequestLine]) -> Json {
+    built_with(plan, lines, None)
+}
+
+fn built_with(plan: &Plan, lines: &[RequestLine], grades: Option<&Grades>) -> Json {
     let trailer = JournalTrailer {
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(1_790_000_009_000_000),
@@ -43,6 +48,7 @@ fn built(plan: &Plan, lines: &[RequestLine]) -> Json {
         header: &header(plan),
         requests: lines,
         trailer: Some(&trailer),
+        grades,
         evidence: Vec::new(),
     };
     Json::from_value(&build_record(&input).unwrap()).unwrap()

@@ -2,7 +2,8 @@
 
 use streamgauge_metrics::{RunInput, build_record};
 use streamgauge_schema::{
-    Digest, JournalHeader, JournalLine, LoadShape, Observation, Plan, RequestLine, Stage, Timestamp,
+    CheckFault, Digest, Grade, GradeCheck, GraderIdentity, GraderName, Grades, Grading,
+    JournalHeader, JournalLine, LoadShape, Observation, Plan, RequestLine, Stage, Timestamp,
     read_typed,
 };
 
@@ -42,6 +43,43 @@ pub fn request(outputs_ms: &[u64], tokens: u64) -> RequestLine {
 
 /// The value of a metric in the record of these requests.
 pub fn figure(id: &str, requests: &[RequestLine]) -> Option<f64> {
+    value(id, &numbered(requests), None)
+}
+
+/// The same, with graders that passed these answers and not the others.
+#[allow(dead_code, reason = "not every example grades")]
+pub fn graded_figure(id: &str, requests: &[RequestLine], passed: &[bool]) -> Option<f64> {
+    let grader = GraderIdentity { name: GraderName::Numeric, sha256: Digest::of(b"numeric") };
+    let lines = numbered(requests);
+    let receipts = lines.iter().zip(passed).map(|(line, passed)| Grade {
+        prompt_sha256: line.prompt_sha256,
+        grader: grader.name,
+        grader_sha256: grader.sha256,
+        passed: *passed,
+        untruncated_final: true,
+        checks: vec![GradeCheck {
+            name: "number".into(),
+            fault: (!passed).then_some(CheckFault::Differs),
+        }],
+        words: None,
+        fenced_would_pass: None,
+    });
+    let receipts = receipts.collect();
+    let grading = Grading { expectations_sha256: Digest::of(b"file"), graders: vec![grader] };
+    value(id, &lines, Some(&Grades { grades_version: 1, grading, receipts }))
+}
+
+/// The requests, each with a place and a prompt of its own.
+fn numbered(requests: &[RequestLine]) -> Vec<RequestLine> {
+    let numbered = |(index, line): (u64, &RequestLine)| RequestLine {
+        index,
+        prompt_sha256: Digest::of(&index.to_le_bytes()),
+        ..line.clone()
+    };
+    (0..).zip(requests).map(numbered).collect()
+}
+
+fn value(id: &str, requests: &[RequestLine], grades: Option<&Grades>) -> Option<f64> {
     let mut plan: Plan = read_typed(PLAN).unwrap();
     (plan.load.requests, plan.load.warmup) = (requests.len() as u64, 0);
     plan.load.shape = LoadShape::ClosedLoop { concurrency: 1 };
@@ -51,15 +89,12 @@ pub fn figure(id: &str, requests: &[RequestLine]) -> Option<f64> {
         started_at: Timestamp::from_unix_micros(0),
         started_monotonic_ns: None,
     };
-    let lines: Vec<RequestLine> = (0..)
-        .zip(requests)
-        .map(|(index, line)| RequestLine { index, ..line.clone() })
-        .collect();
     let input = RunInput {
         plan: &plan,
         header: &header,
-        requests: &lines,
+        requests,
         trailer: None,
+        grades,
         evidence: Vec::new(),
     };
     let record = build_record(&input).unwrap();

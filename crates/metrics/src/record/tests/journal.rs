@@ -319,6 +319,7 @@ fn lines_and_plan_belong_together() {
         header: &other,
         requests: &run.lines,
         trailer: Some(&trailer),
+        grades: None,
         evidence: Vec::new(),
     };
     assert!(matches!(build_record(&input), Err(RecordError::PlanDiffers { .. })));
@@ -351,6 +352,7 @@ fn plans_of_too_many_requests_are_refused_at_once() {
             header: &header,
             requests: &run.lines,
             trailer: None,
+            grades: None,
             evidence: Vec::new(),
         };
         assert_eq!(build_record(&input), Err(expected.clone()));

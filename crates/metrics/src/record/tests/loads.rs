@@ -71,6 +71,7 @@ fn a_loop_that_was_stopped_is_aborted_although_nothing_is_missing() {
             header: &header,
             requests: &run.lines,
             trailer: Some(&trailer),
+            grades: None,
             evidence: Vec::new(),
         })
         .unwrap()

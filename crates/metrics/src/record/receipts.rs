@@ -1,0 +1,128 @@
+//! Receipts of graders, joined to the requests of a run by the digests of their prompts, never by
+//! their places.
+
+use std::collections::HashMap;
+
+use streamgauge_schema::{Completion, Digest, Grade, GradeCheck, Grades, Grading, RequestLine};
+
+use super::RecordError;
+use super::journal::grading_fault;
+use crate::answer::Answer;
+use crate::graded::Graded;
+
+/// Version of the receipts that are read.
+const GRADES_VERSION: u32 = 1;
+
+/// Receipts that wait for their requests.
+#[derive(Debug)]
+pub(super) struct Receipts<'a> {
+    /// `None` where nothing grades the run.
+    grading: Option<&'a Grading>,
+    /// Those whose request has not come yet.
+    waiting: HashMap<Digest, &'a Grade>,
+    /// The place of each measured prompt; none are kept where nothing grades.
+    asked: HashMap<Digest, u64>,
+    found: Found,
+}
+
+/// How a run was graded.
+#[derive(Debug)]
+pub(super) struct Joined<'a> {
+    pub(super) grading: &'a Grading,
+    pub(super) found: Found,
+}
+
+/// What receipts say beyond a verdict.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// Graded answers that their length limit cut.
+    pub(super) length_limited: u64,
+    /// Answers that failed as they were, and would have passed without a Markdown fence.
+    pub(super) fenced: u64,
+}
+
+impl<'a> Receipts<'a> {
+    /// No receipts yet, of a run whose plan says this of graders.
+    pub(super) fn of_plan(grading: Option<&'a Grading>) -> Self {
+        let found = Found::default();
+        Self { grading, waiting: HashMap::new(), asked: HashMap::new(), found }
+    }
+
+    /// All receipts of a run: what graded it is what they say, whatever was planned.
+    pub(super) fn of(grades: &'a Grades) -> Result<Self, RecordError> {
+        if grades.grades_version != GRADES_VERSION {
+            return Err(RecordError::GradesVersion { version: grades.grades_version });
+        }
+        if let Some(contradiction) = grading_fault(&grades.grading) {
+            return Err(RecordError::Grading { contradiction });
+        }
+        let mut receipts = Self::of_plan(Some(&grades.grading));
+        for grade in &grades.receipts {
+            check(&grades.grading, grade).map_err(|contradiction| RecordError::Receipt {
+                prompt: grade.prompt_sha256,
+                contradiction,
+            })?;
+            if receipts.waiting.insert(grade.prompt_sha256, grade).is_some() {
+                return Err(RecordError::ReceiptRepeated { prompt: grade.prompt_sha256 });
+            }
+        }
+        Ok(receipts)
+    }
+
+    /// What the grader made of a measured request's answer; `None` where it has no receipt.
+    pub(super) fn join(
+        &mut self,
+        line: &RequestLine,
+        expected_model: &str,
+    ) -> Result<Option<Graded>, RecordError> {
+        let prompt = line.prompt_sha256;
+        if self.grading.is_none() {
+            return Ok(None);
+        }
+        if let Some(other) = self.asked.insert(prompt, line.index) {
+            let [first, second] = [other.min(line.index), other.max(line.index)];
+            return Err(RecordError::EqualPrompts { first, second, prompt });
+        }
+        let Some(grade) = self.waiting.remove(&prompt) else { return Ok(None) };
+        let seen = line.observation.as_ref();
+        let Some(seen) = seen.filter(|_| line.completion == Completion::Succeeded) else {
+            return Err(RecordError::ReceiptUnmatched { prompt });
+        };
+        let untruncated = Answer::of(seen).is_untruncated();
+        if grade.untruncated_final != untruncated {
+            let contradiction = format!(
+                "untruncated_final is {}, by its finish reasons the answer's is {untruncated}",
+                grade.untruncated_final
+            );
+            return Err(RecordError::Receipt { prompt, contradiction });
+        }
+        self.found.length_limited += u64::from(!untruncated);
+        self.found.fenced += u64::from(!grade.passed && grade.fenced_would_pass == Some(true));
+        let models = seen.returned_models.iter().map(String::as_str);
+        Ok(Some(Graded {
+            passed: grade.passed,
+            breaks_contract: grade.breaks_contract(),
+            is_primary: models.eq([expected_model]),
+        }))
+    }
+
+    /// After the last request: how the run was graded; `None` where nothing did.
+    pub(super) fn close(self) -> Result<Option<Joined<'a>>, RecordError> {
+        if let Some(prompt) = self.waiting.into_keys().min() {
+            return Err(RecordError::ReceiptUnmatched { prompt });
+        }
+        Ok(self.grading.map(|grading| Joined { grading, found: self.found }))
+    }
+}
+
+/// What a receipt must hold by itself.
+fn check(grading: &Grading, grade: &Grade) -> Result<(), String> {
+    if !grading.graders.contains(&grade.identity()) {
+        return Err(format!("{} is none of the graders, or has other rules", grade.grader));
+    }
+    let holds = grade.untruncated_final && grade.checks.iter().all(GradeCheck::passed);
+    if grade.passed != holds {
+        return Err(format!("passed is {}, by its checks it is {holds}", grade.passed));
+    }
+    Ok(())
+}
