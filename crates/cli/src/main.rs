@@ -10,6 +10,7 @@ mod exit;
 mod gates;
 mod input;
 mod ledger;
+mod manifest;
 mod measure;
 mod notices;
 mod planning;

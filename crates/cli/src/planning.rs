@@ -72,6 +72,7 @@ impl Asked {
         let limits = &args.limits;
         let max_error_ratio = limits.max_error_rate;
         let prompts = PromptFile::read(&args.prompts)?;
+        prompts.note_short_answers(args.answers.output_tokens);
         if let (false, Some(flag)) = (prompts.needs_lengths(), args.prompts.lengths_from()) {
             bail!("{flag}: no line of the --dataset has \"input_tokens\"; leave {flag} out");
         }

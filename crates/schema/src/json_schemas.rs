@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::AnswerLine;
 use crate::comparison::Comparison;
 use crate::comparison_v2::ComparisonV2;
+use crate::dataset_manifest::DatasetManifest;
 use crate::decision::{Decision, LedgerLine};
 use crate::gate::Gates;
 use crate::grade::Grades;
@@ -17,9 +18,10 @@ use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
 use crate::search::SearchReport;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "answers",
     "comparison",
+    "dataset-manifest",
     "decision",
     "gates",
     "grades",
@@ -38,9 +40,10 @@ pub fn schema_names() -> &'static [&'static str] {
     &NAMES
 }
 
-/// The JSON Schema of a document by name: `answers` (one line of them), `comparison` (any version), `decision`, `gates`, `grades`, `journal`
-/// and `ledger` (one line of it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
-/// `run-record` (any version) or `search-report`. `None` for another name.
+/// The JSON Schema of a document by name: `answers` (one line of them), `comparison` (any version),
+/// `dataset-manifest`, `decision`, `gates`, `grades`, `journal` and `ledger` (one line of it), `plan`,
+/// `qualification-log` (one line of it), `qualification-plan` (as it was resolved), `run-record` (any
+/// version) or `search-report`. `None` for another name.
 ///
 /// A schema knows the members, types and words; what members must agree on is a matter of
 /// verification.
@@ -57,6 +60,7 @@ pub fn json_schema(name: &str) -> Option<Value> {
     Some(match name {
         "answers" => of::<AnswerLine>(),
         "comparison" => comparison(),
+        "dataset-manifest" => of::<DatasetManifest>(),
         "decision" => of::<Decision>(),
         "gates" => gates(),
         "grades" => of::<Grades>(),

@@ -27,6 +27,7 @@
 //! | `observation`, `extraction`, `outcome`, `journal`, `answer` | what comes out of it |
 //! | `expectation`, `grade` | what an answer is held against, and the receipts |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
+//! | `dataset_manifest` | what a dataset's file is |
 //! | `search` | what a search for the highest load found |
 //! | `gate` | which figures a comparison holds to which limits |
 //! | `qualification` | what is measured in which order to decide, and the log of it |
@@ -38,6 +39,7 @@
 mod answer;
 mod comparison;
 mod comparison_v2;
+mod dataset_manifest;
 mod decision;
 mod digest;
 mod document;
@@ -76,6 +78,7 @@ pub use comparison_v2::{
     ComparisonSchemaV2, ComparisonV2, CountFinding, Equivalence, FindingName, FindingVerdict,
     GateInForce, Limitation, LimitationKind, Looks, MetricComparisonV2, Tally, ValueFinding,
 };
+pub use dataset_manifest::{DatasetGenerator, DatasetManifest, DatasetManifestSchema};
 pub use decision::{
     DecidedBuild, DecidedSchema, Decision, DecisionChoice, DecisionEvidence, DecisionSchema,
     EvidenceKind, GateStanding, LedgerLine, LedgerSchema, StoodGate,

@@ -1,6 +1,7 @@
-//! `streamgauge verify`: recomputes and checks records, comparisons, decisions, ledgers and run
-//! directories.
+//! `streamgauge verify`: recomputes and checks records, comparisons, decisions, ledgers, run
+//! directories and datasets.
 
+mod dataset;
 mod decision;
 mod ledger;
 mod qualification;
@@ -27,13 +28,15 @@ use crate::rebuild::{first_difference, rebuild};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A decision is held against its comparison where that is named too, or lies beside it. A ledger
-is held against the decisions that lie beside it.
+is held against the decisions that lie beside it, a dataset against its manifest.
 
 Examples:
   streamgauge verify runs/new-… comparison.json
-  streamgauge verify decisions.jsonl --head 5b8c…")]
+  streamgauge verify decisions.jsonl --head 5b8c…
+  streamgauge verify datasets")]
 pub(crate) struct VerifyArgs {
-    /// Records, comparisons, decisions, ledgers of decisions, run directories or qualifications
+    /// Records, comparisons, decisions, ledgers of decisions, run directories, qualifications, or
+    /// datasets that have a manifest
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Digest of a line that the ledger must still hold, as `decide` printed it
@@ -118,15 +121,22 @@ pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// A qualification has many documents, any other path one.
+/// A qualification and a folder of datasets have many documents, any other path one.
 fn check_all(path: &Path, args: &VerifyArgs) -> anyhow::Result<Vec<Report>> {
     let dir = QualificationDir::at(path);
     if dir.is_one() {
         return qualification::check(&dir, args.explain, args.head);
     }
-    let report = match path.is_dir() {
-        true => check_path(path, args.explain)?,
-        false => check_file(path, args)?,
+    if path.is_dir() {
+        let manifests = dataset::manifests_in(path)?;
+        if manifests.is_empty() {
+            return Ok(vec![check_path(path, args.explain)?]);
+        }
+        return manifests.iter().map(|manifest| dataset::check(manifest)).collect();
+    }
+    let report = match dataset::manifest_of(path) {
+        Some(manifest) => dataset::check(&manifest)?,
+        None => check_file(path, args)?,
     };
     Ok(vec![report])
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use streamgauge_schema::{CacheState, Identifier, PublicText, SharedPrefix};
+use streamgauge_schema::{CacheState, DatasetManifest, Identifier, PublicText, SharedPrefix};
 use streamgauge_workload::{
     Dataset, DatasetLine, Lengths, Prompt, Prompts, Reuse, SyntheticPrompts,
 };
@@ -12,6 +12,7 @@ use crate::args::run::PromptArgs;
 use crate::console;
 use crate::deployment::identifier_like;
 use crate::input::read_dataset;
+use crate::manifest;
 
 /// Most requests of a closed loop that time ends: their digests are made before it begins.
 const MOST_IN_A_DURATION: u64 = 100_000;
@@ -20,6 +21,8 @@ const MOST_IN_A_DURATION: u64 = 100_000;
 #[derive(Debug)]
 pub(crate) struct PromptFile {
     dataset: Option<Dataset>,
+    /// What lies beside it and says what it is.
+    manifest: Option<DatasetManifest>,
 }
 
 /// What keeps the prompts of this run apart from those of any other; `None` where nothing is to.
@@ -34,7 +37,9 @@ pub(super) fn nonce(args: &PromptArgs) -> anyhow::Result<Option<u64>> {
 
 impl PromptFile {
     pub(super) fn read(args: &PromptArgs) -> anyhow::Result<Self> {
-        let Some(file) = &args.dataset else { return Ok(Self { dataset: None }) };
+        let Some(file) = &args.dataset else {
+            return Ok(Self { dataset: None, manifest: None });
+        };
         let shown = file.display().to_string();
         let dataset = Dataset::parse(&read_dataset(file)?, &shown)?;
         if dataset.skipped() > 0 {
@@ -43,7 +48,22 @@ impl PromptFile {
                 dataset.skipped()
             ));
         }
-        Ok(Self { dataset: Some(dataset) })
+        let manifest = manifest::beside(file, dataset.digest())?;
+        Ok(Self { dataset: Some(dataset), manifest })
+    }
+
+    /// Warns where right answers would be cut.
+    pub(super) fn note_short_answers(&self, output_tokens: u64) {
+        let needed =
+            self.manifest.as_ref().and_then(|manifest| Some((manifest, manifest.answer_tokens?)));
+        let Some((manifest, needed)) = needed.filter(|(_, needed)| *needed > output_tokens) else {
+            return;
+        };
+        console::remark(&format!(
+            "warning: {} needs up to {needed} tokens for an answer without reasoning; answers that \
+             --output-tokens {output_tokens} cuts cannot pass",
+            manifest.suite_version()
+        ));
     }
 
     /// The prompts of a cell.
@@ -108,6 +128,9 @@ impl PromptFile {
 
     /// Name of the suite.
     pub(super) fn suite_version(&self) -> Identifier {
+        if let Some(manifest) = &self.manifest {
+            return manifest.suite_version();
+        }
         let Some(dataset) = &self.dataset else { return identifier_like("synthetic-words-v1") };
         let name = std::path::Path::new(dataset.file_name());
         let stem = name.file_stem().unwrap_or_default().to_string_lossy();
