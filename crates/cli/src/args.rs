@@ -9,8 +9,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use self::run::RunArgs;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
-    observe::ObserveArgs, qualify::QualifyArgs, record::RecordArgs, schema::SchemaArgs,
-    sim::SimArgs, verify::VerifyArgs,
+    grade::GradeArgs, observe::ObserveArgs, qualify::QualifyArgs, record::RecordArgs,
+    schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Build the record of a run directory from its plan and journal
     Record(RecordArgs),
+    /// Grade the answers that a run kept
+    Grade(GradeArgs),
     /// Extract an observation from a saved response
     Observe(ObserveArgs),
     /// Serve a simulated model with known timing

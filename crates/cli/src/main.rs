@@ -8,6 +8,7 @@ mod deployment;
 mod evidence;
 mod exit;
 mod gates;
+mod grading;
 mod input;
 mod ledger;
 mod manifest;

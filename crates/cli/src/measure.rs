@@ -1,17 +1,21 @@
-//! One cell measured: a run directory with plan, journal and record.
+//! One cell measured: a run directory with plan, journal, receipts of graders, and record.
 
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
 use streamgauge_client::{
-    Access, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError, Sink,
-    make_private_folder, run,
+    Access, AnswerWriter, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError,
+    Sink, make_private_folder, run, write_new,
 };
-use streamgauge_schema::{EndReason, Extraction, JournalLine, Plan, RunRecordV2};
+use streamgauge_schema::{
+    AnswerLine, EndReason, Extraction, JournalLine, Plan, RequestLine, RunRecordV2, Stage,
+    digest_bytes,
+};
 use tokio::sync::watch;
 
 use crate::exit::{Exit, Unreachable};
+use crate::grading::{Receipts, Wrong};
 use crate::notices::{FailureGroup, Notices};
 use crate::planning::Cell;
 use crate::progress::Progress;
@@ -25,6 +29,8 @@ pub(crate) struct Measured {
     pub(crate) failures: Vec<FailureGroup>,
     /// Measured responses that named another model than the expected one.
     pub(crate) other_model: u64,
+    /// Graded answers that did not pass.
+    pub(crate) wrong: Vec<Wrong>,
     pub(crate) interrupted: bool,
 }
 
@@ -49,6 +55,8 @@ pub(crate) async fn measure_into(
         journal: JournalWriter::create(&dir.journal())?,
         progress: Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests),
         notices: Notices::new(&cell.plan),
+        answers: cell.keep_answers.then(|| AnswerWriter::create(&dir.answers())).transpose()?,
+        receipts: cell.expected.clone().map(Receipts::new),
     };
     let captures = match cell.capture {
         true => {
@@ -63,8 +71,15 @@ pub(crate) async fn measure_into(
         Err(error @ RunError::Resolve { .. }) => return Err(Unreachable(error.to_string()).into()),
         Err(error) => return Err(error.into()),
     };
-    let Kept { journal, notices, .. } = kept;
+    let Kept { journal, notices, answers, receipts, .. } = kept;
     journal.finish()?;
+    answers.map(AnswerWriter::finish).transpose()?;
+    let mut wrong = Vec::new();
+    if let Some(receipts) = receipts {
+        let (grades, found) = receipts.finish();
+        write_new(&dir.grades(), &digest_bytes(&grades)?, 0o600)?;
+        wrong = found;
+    }
     let rebuilt = rebuild(&dir)?;
     rebuilt.write(&dir)?;
     let (failures, other_model) = notices.finish();
@@ -73,6 +88,7 @@ pub(crate) async fn measure_into(
         record: rebuilt.record,
         failures,
         other_model,
+        wrong,
         interrupted: trailer.reason == EndReason::Interrupted,
     })
 }
@@ -82,6 +98,8 @@ struct Kept {
     journal: JournalWriter,
     progress: Progress,
     notices: Notices,
+    answers: Option<AnswerWriter>,
+    receipts: Option<Receipts>,
 }
 
 impl Sink for Kept {
@@ -90,14 +108,47 @@ impl Sink for Kept {
     fn take(
         &mut self,
         line: JournalLine,
-        _said: Option<Box<Extraction>>,
+        said: Option<Box<Extraction>>,
     ) -> Result<(), JournalError> {
+        // The answer first: no request that the journal holds is without it.
+        if let (JournalLine::Request(line), Some(said)) = (&line, &said) {
+            self.answered(line, said)?;
+        }
         self.journal.append(&line)?;
         if let JournalLine::Request(line) = &line {
             self.progress.note(line);
             self.notices.note(line);
         }
         Ok(())
+    }
+}
+
+impl Kept {
+    /// Keeps and grades what a measured request was answered.
+    fn answered(&mut self, line: &RequestLine, said: &Extraction) -> Result<(), JournalError> {
+        if line.stage != Stage::Measured {
+            return Ok(());
+        }
+        if let Some(answers) = &mut self.answers {
+            answers.append(&answer(line, said))?;
+        }
+        if let Some(receipts) = &mut self.receipts {
+            receipts.add(line, &said.content_text.0);
+        }
+        Ok(())
+    }
+}
+
+/// The line of a kept answer.
+fn answer(line: &RequestLine, said: &Extraction) -> AnswerLine {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    AnswerLine {
+        prompt_sha256: line.prompt_sha256,
+        index: line.index,
+        dataset_id: line.dataset_id.clone(),
+        answer: some(&said.content_text.0),
+        reasoning: some(&said.reasoning_text.0),
+        finish_reasons: said.finish_reasons.clone(),
     }
 }
 

@@ -8,6 +8,7 @@ mod server;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{Access, Query, RunSetup, is_path, room_for};
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 use crate::args::run::{Intervals, PromptArgs, RunArgs, ServerArgs};
 use crate::console;
 use crate::deployment::{DeploymentFile, identifier_like};
+use crate::grading::Expected;
 use load::loads;
 use prompts::PromptFile;
 
@@ -40,6 +42,10 @@ pub(crate) struct Cell {
     pub(crate) plan: Plan,
     requests: Requests,
     schedule: Schedule,
+    /// What the answers are held against; `None` when nothing grades them.
+    pub(crate) expected: Option<Arc<Expected>>,
+    /// Whether the answers are kept.
+    pub(crate) keep_answers: bool,
     /// Whether the raw responses are kept.
     pub(crate) capture: bool,
 }
@@ -204,6 +210,7 @@ impl<'a> Planner<'a> {
         })
         .map_err(naming_its_flag)?;
         note_longer_prompts(&requests);
+        let expected = asked.prompts.expected(&requests)?;
         let is_trace = matches!(load.shape, LoadShape::Trace { .. });
         let due_us = asked.prompts.due_us().filter(|_| is_trace);
         let schedule = Schedule::new(&load, due_us)?;
@@ -218,7 +225,7 @@ impl<'a> Planner<'a> {
             workload: requests.describe(),
             load,
             goals: args.goals.goodput.clone(),
-            grading: None,
+            grading: expected.as_ref().map(|expected| expected.grading().clone()),
             limits: asked.limits,
             max_failure_ratio: asked.max_failure_ratio,
             instrument: self.instrument(),
@@ -234,7 +241,14 @@ impl<'a> Planner<'a> {
             conditions: declared.conditions,
         };
         check_plan(&plan).map_err(naming_its_flags)?;
-        Ok(Cell { plan, requests, schedule, capture: args.output.capture })
+        Ok(Cell {
+            plan,
+            requests,
+            schedule,
+            expected: expected.map(Arc::new),
+            keep_answers: args.output.keep_answers,
+            capture: args.output.capture,
+        })
     }
 
     fn settings(&self) -> RequestSettings {
@@ -309,7 +323,7 @@ impl Cell {
             schedule: &self.schedule,
             access,
             captures,
-            keep_texts: false,
+            keep_texts: self.keep_answers || self.expected.is_some(),
             stop,
         }
     }

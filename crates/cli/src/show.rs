@@ -1,5 +1,6 @@
 //! What a person reads: tables of runs and comparisons.
 
+mod answers;
 mod calibration;
 mod comparison;
 mod decision;
@@ -10,6 +11,7 @@ mod run;
 mod search;
 mod table;
 
+pub(crate) use answers::answers;
 pub(crate) use calibration::calibration;
 pub(crate) use comparison::{comparison, junit, short, verdict};
 pub(crate) use decision::{decision, decision_in_markdown};

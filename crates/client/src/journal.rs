@@ -1,34 +1,27 @@
 //! The journal's file: each line in one write as its request ends, and reading it back.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use streamgauge_schema::{
-    JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage, read_typed,
-};
+use streamgauge_schema::{JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage};
 
 use crate::error::JournalError;
+use crate::lines::{Appender, Lines};
 
 /// How often what was written is forced to the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-
-/// Longest line that is read. Of an answer of a million events it has some ten megabytes.
-const MOST_LINE_BYTES: u64 = 256 << 20;
 
 /// Writes a journal. A line is in the file, though perhaps not yet on the disk, when
 /// [`Self::append`] returns: it survives the end of this process at any moment.
 #[derive(Debug)]
 pub struct JournalWriter {
-    path: PathBuf,
-    file: File,
-    line: Vec<u8>,
-    syncer: Option<Syncer>,
+    lines: Appender,
+    syncer: Syncer,
 }
 
 #[derive(Debug)]
@@ -43,16 +36,10 @@ impl JournalWriter {
     /// # Errors
     /// When it exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
-        let io_error =
-            |source| JournalError::Io { action: "cannot create", path: path.into(), source };
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(io_error)?;
-        let syncer = Syncer::start(file.try_clone().map_err(io_error)?).map_err(io_error)?;
-        Ok(Self { path: path.into(), file, line: Vec::new(), syncer: Some(syncer) })
+        let lines = Appender::create(path)?;
+        let syncer = lines.file().try_clone().and_then(Syncer::start);
+        let syncer = syncer.map_err(|source| lines.error("cannot create", source))?;
+        Ok(Self { lines, syncer })
     }
 
     /// Appends one line in one write.
@@ -60,38 +47,17 @@ impl JournalWriter {
     /// # Errors
     /// When the file does not take the whole line.
     pub fn append(&mut self, line: &JournalLine) -> Result<(), JournalError> {
-        self.write(line).map_err(|source| JournalError::Io {
-            action: "cannot write to",
-            path: self.path.clone(),
-            source,
-        })
-    }
-
-    fn write(&mut self, line: &JournalLine) -> io::Result<()> {
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, line)?;
-        self.line.push(b'\n');
-        let written = self.file.write(&self.line)?;
-        if written < self.line.len() {
-            return Err(io::Error::new(io::ErrorKind::WriteZero, "the line was cut (disk full?)"));
-        }
-        Ok(())
+        self.lines.append(line)
     }
 
     /// Forces everything to the disk.
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub fn finish(mut self) -> Result<(), JournalError> {
-        let synced = match self.syncer.take() {
-            Some(syncer) => syncer.stop(),
-            None => Ok(()),
-        };
-        synced.and_then(|()| self.file.sync_all()).map_err(|source| JournalError::Io {
-            action: "cannot force to the disk",
-            path: self.path.clone(),
-            source,
-        })
+    pub fn finish(self) -> Result<(), JournalError> {
+        let Self { lines, syncer } = self;
+        syncer.stop().map_err(|source| lines.error("cannot force to the disk", source))?;
+        lines.finish()
     }
 }
 
@@ -126,25 +92,13 @@ pub struct JournalReader<R> {
     trailer: Option<JournalTrailer>,
 }
 
-/// The lines of a journal, whatever their order.
-#[derive(Debug)]
-struct Lines<R> {
-    source: R,
-    path: PathBuf,
-    line: Vec<u8>,
-    /// Lines that were read.
-    count: usize,
-    torn_bytes: usize,
-}
-
 impl<R: BufRead> JournalReader<R> {
     /// Reads the header; `path` is for errors.
     ///
     /// # Errors
     /// When the source cannot be read, or does not begin with a header.
     pub fn new(source: R, path: &Path) -> Result<Self, JournalError> {
-        let mut lines =
-            Lines { source, path: path.into(), line: Vec::new(), count: 0, torn_bytes: 0 };
+        let mut lines = Lines::new(source, path);
         match lines.next()? {
             Some(JournalLine::Header(header)) => {
                 Ok(Self { lines, header, requests: 0, trailer: None })
@@ -193,39 +147,7 @@ impl<R: BufRead> JournalReader<R> {
 
     /// Bytes of a torn last line, once [`Self::next_request`] gave `None`.
     pub fn torn_bytes(&self) -> usize {
-        self.lines.torn_bytes
-    }
-}
-
-impl<R: BufRead> Lines<R> {
-    fn next(&mut self) -> Result<Option<JournalLine>, JournalError> {
-        self.line.clear();
-        let mut source = self.source.by_ref().take(MOST_LINE_BYTES);
-        source.read_until(b'\n', &mut self.line).map_err(|source| JournalError::Io {
-            action: "cannot read",
-            path: self.path.clone(),
-            source,
-        })?;
-        if self.line.len() as u64 == MOST_LINE_BYTES && !self.line.ends_with(b"\n") {
-            self.count += 1;
-            return Err(self.out_of_order("the line is longer than any that is written"));
-        }
-        if !self.line.ends_with(b"\n") {
-            self.torn_bytes = self.line.len();
-            return Ok(None);
-        }
-        self.count += 1;
-        read_typed(&self.line).map(Some).map_err(|source| JournalError::Line {
-            path: self.path.clone(),
-            line: self.count,
-            source,
-        })
-    }
-
-    /// What is wrong with the last line that was read, or with the first where there is none.
-    fn out_of_order(&self, problem: &str) -> JournalError {
-        let (path, line) = (self.path.clone(), self.count.max(1));
-        JournalError::Order { path, line, problem: problem.to_owned() }
+        self.lines.torn_bytes()
     }
 }
 
@@ -258,7 +180,7 @@ impl Journal {
             requests.push(request);
         }
         let JournalReader { lines, header, trailer, .. } = reader;
-        Ok(Self { header, requests, trailer, torn_bytes: lines.torn_bytes })
+        Ok(Self { header, requests, trailer, torn_bytes: lines.torn_bytes() })
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `engine`, `course` | a plan carried out: stages, and when to stop |
 //! | `crew`, `worker`, `alarm`, `cancel` | who carries it out: threads, due times, the end of everything |
 //! | `sink` | where the lines go, on a thread of its own |
-//! | `journal`, `run_dir` | what is on disk |
+//! | `journal`, `answers`, `lines`, `run_dir` | what is on disk |
 //! | `ask`, `ready` | questions before a run |
 //! | `capture`, `replay` | saved responses, observed again |
 //!
@@ -38,6 +38,7 @@
 
 mod access;
 mod alarm;
+mod answers;
 mod ask;
 mod cancel;
 mod capture;
@@ -54,6 +55,7 @@ mod error;
 mod files;
 mod journal;
 mod lags;
+mod lines;
 mod pool;
 mod query;
 mod ready;
@@ -69,6 +71,7 @@ mod text;
 mod worker;
 
 pub use access::{Access, Headers, Trust};
+pub use answers::{AnswerReader, AnswerWriter};
 pub use ask::{Model, ask, list_models};
 pub use capture::{Capture, CaptureError};
 pub use clock::RunClock;

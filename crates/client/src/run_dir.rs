@@ -83,6 +83,12 @@ impl RunDir {
         self.0.join("grades.json")
     }
 
+    /// `answers.jsonl`, private.
+    #[must_use]
+    pub fn answers(&self) -> PathBuf {
+        self.0.join("answers.jsonl")
+    }
+
     /// `capture/`, the folder of private captures.
     #[must_use]
     pub fn captures(&self) -> PathBuf {

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use streamgauge_schema::{Digest, Json, JsonPath, Position};
+use streamgauge_schema::{Digest, Expectation, Json, JsonPath, Position};
 
 use crate::error::{DatasetError, MemberFault};
 use line::LineFault;
@@ -29,7 +29,7 @@ use times::Times;
 /// | `id` | a name, distinct within the file |
 /// | `prompt`, `messages` or `input_tokens` | a text, a list of messages, or how long a synthetic prompt is to be; one of them |
 /// | `max_tokens` | tokens to stop after, instead of the plan's; may be left out |
-/// | `expect` | what the answer is held against; may be left out |
+/// | `expect` | what the answer is held against, an [`Expectation`]; may be left out |
 /// | `at_ms` | when the request is due, in milliseconds from the beginning of the run; every line has it, or none |
 ///
 /// The layout of ShareGPT is taken too: a JSON array, or lines, of objects with a list
@@ -68,8 +68,8 @@ pub struct DatasetLine {
     pub prompt: Prompt,
     /// Tokens to stop after, instead of the plan's.
     pub max_tokens: Option<u64>,
-    /// What the answer is held against: the graders' input, kept as it was written.
-    pub expect: Option<Json>,
+    /// What the answer is held against.
+    pub expect: Option<Expectation>,
 }
 
 /// What a request asks a model.

@@ -68,6 +68,12 @@ pub enum MemberFault {
         /// The line that had it first.
         first_line: usize,
     },
+    /// It is nothing that an answer could be held against.
+    #[error("{message}")]
+    Expectation {
+        /// What is wrong with it.
+        message: String,
+    },
     /// A required member is not there.
     #[error("missing; every {owner} has {required}")]
     Missing {

@@ -39,6 +39,12 @@ const EFFECTS: &[Effect] = &[
                  add --dataset, or leave --nonce out",
     },
     Effect {
+        flag: "no_grade",
+        acts: |run| run.prompts.dataset.is_some(),
+        advice: "--no-grade keeps the answers to a --dataset from being graded: add --dataset, or leave \
+                 --no-grade out",
+    },
+    Effect {
         flag: "repeat",
         acts: |run| run.prompts.dataset.is_some(),
         advice: "--repeat uses the lines of a --dataset again: add --dataset, or leave --repeat out",
@@ -207,6 +213,7 @@ mod tests {
         "ignore_eos",
         "input_tokens",
         "intervals",
+        "keep_answers",
         "kernel_stamps",
         "max_error_rate",
         "max_failure_ratio",

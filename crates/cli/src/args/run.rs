@@ -97,6 +97,9 @@ pub(crate) struct PromptArgs {
     /// Put a line of its own before each prompt of the dataset, so that no two are equal
     #[arg(long)]
     pub(crate) nonce: bool,
+    /// Grade nothing, whatever the lines of the dataset "expect"
+    #[arg(long)]
+    pub(crate) no_grade: bool,
     /// Use the dataset again from its first line when it is too short
     #[arg(long, conflicts_with_all = ["nonce", "trace"])]
     pub(crate) repeat: bool,
@@ -330,6 +333,9 @@ pub(crate) struct OutputArgs {
     /// Folder in which run directories are made
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    /// Keep what measured requests are answered in answers.jsonl, which is private, to `grade` it later
+    #[arg(long)]
+    pub(crate) keep_answers: bool,
     /// Keep the raw bytes of each response with their arrival times, to `observe` them again
     #[arg(long)]
     pub(crate) capture: bool,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use anyhow::Context;
 use streamgauge_schema::{CacheState, DatasetManifest, Identifier, PublicText, SharedPrefix};
 use streamgauge_workload::{
-    Dataset, DatasetLine, Lengths, Prompt, Prompts, Reuse, SyntheticPrompts,
+    Dataset, DatasetLine, Lengths, Prompt, Prompts, Requests, Reuse, SyntheticPrompts,
 };
 
 use crate::args::run::PromptArgs;
 use crate::console;
 use crate::deployment::identifier_like;
+use crate::grading::{Expectations, Expected};
 use crate::input::read_dataset;
 use crate::manifest;
 
@@ -23,6 +24,8 @@ pub(crate) struct PromptFile {
     dataset: Option<Dataset>,
     /// What lies beside it and says what it is.
     manifest: Option<DatasetManifest>,
+    /// What answers are held against; `None` where nothing grades them.
+    expectations: Option<Expectations>,
 }
 
 /// What keeps the prompts of this run apart from those of any other; `None` where nothing is to.
@@ -38,10 +41,12 @@ pub(super) fn nonce(args: &PromptArgs) -> anyhow::Result<Option<u64>> {
 impl PromptFile {
     pub(super) fn read(args: &PromptArgs) -> anyhow::Result<Self> {
         let Some(file) = &args.dataset else {
-            return Ok(Self { dataset: None, manifest: None });
+            return Ok(Self { dataset: None, manifest: None, expectations: None });
         };
         let shown = file.display().to_string();
-        let dataset = Dataset::parse(&read_dataset(file)?, &shown)?;
+        let bytes = read_dataset(file)?;
+        let dataset = Dataset::parse(&bytes, &shown)?;
+        let expectations = if args.no_grade { None } else { Expectations::of(&dataset, &bytes)? };
         if dataset.skipped() > 0 {
             console::remark(&format!(
                 "note: {shown}: {} conversations without a prompt were left out",
@@ -49,7 +54,7 @@ impl PromptFile {
             ));
         }
         let manifest = manifest::beside(file, dataset.digest())?;
-        Ok(Self { dataset: Some(dataset), manifest })
+        Ok(Self { dataset: Some(dataset), manifest, expectations })
     }
 
     /// Warns where right answers would be cut.
@@ -99,6 +104,12 @@ impl PromptFile {
             Some(seed) => prompts.with_nonce(seed),
             None => prompts,
         }))
+    }
+
+    /// What the answers to these requests are held against; `None` when nothing grades them.
+    pub(super) fn expected(&self, requests: &Requests) -> anyhow::Result<Option<Expected>> {
+        let expectations = self.expectations.as_ref();
+        expectations.map(|expectations| Expected::of_lines(expectations, requests)).transpose()
     }
 
     /// Most requests of a closed loop that time ends: a dataset's lines serve once each unless the

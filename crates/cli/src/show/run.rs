@@ -4,6 +4,7 @@ use std::iter;
 
 use streamgauge_schema::{EvidenceMode, Metric, Millis, RunRecordV2, WindowName};
 
+use super::answers::answers;
 use super::number::{count, figure};
 use super::table::table;
 use crate::args::Format;
@@ -23,11 +24,9 @@ const STEADY: &str = ", steady window";
 /// A measured cell.
 pub(crate) fn run(measured: &Measured, format: Format) -> String {
     let record = &measured.record;
-    let mut parts = vec![
-        headline(record, format),
-        figures(record, WindowName::Whole, format),
-        singles(record, format),
-    ];
+    let mut parts = vec![headline(record, format)];
+    parts.extend(answers(record, &measured.wrong, format));
+    parts.extend([figures(record, WindowName::Whole, format), singles(record, format)]);
     parts.extend(steady(record, format));
     if !measured.failures.is_empty() {
         parts.push(measured.failures.iter().map(failure).collect::<Vec<_>>().join("\n"));

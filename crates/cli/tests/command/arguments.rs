@@ -6,12 +6,13 @@ use crate::process::run;
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 12] = [
+    const COMMANDS: [&str; 13] = [
         "",
         "calibrate",
         "compare",
         "decide",
         "demo",
+        "grade",
         "observe",
         "qualify",
         "record",

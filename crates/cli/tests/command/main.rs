@@ -11,6 +11,7 @@ mod descriptors;
 mod files;
 mod formats;
 mod golden;
+mod graded;
 mod interrupted;
 mod loads;
 mod measured;

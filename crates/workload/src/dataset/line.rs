@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use streamgauge_schema::{Json, JsonPath};
+use streamgauge_schema::{Expectation, Json, JsonPath, ReadError, Segment, read_typed};
 
 use super::{DatasetLine, Prompt};
 use crate::error::MemberFault;
@@ -45,7 +45,7 @@ pub(super) fn parse(line: Json, number: usize) -> Result<Parsed, LineFault> {
     let prompt = prompt(&mut line)?;
     let max_tokens = count(&mut line, "max_tokens")?;
     let at_us = line.take("at_ms").map(|value| micros(&value)).transpose()?;
-    let expect = line.take("expect");
+    let expect = line.take("expect").map(|value| expectation(&value)).transpose()?;
     Ok((DatasetLine { id, line: number, prompt, max_tokens, expect }, at_us))
 }
 
@@ -77,6 +77,26 @@ fn prompt(line: &mut Members) -> Result<Prompt, LineFault> {
         (_, Some(Json::String(text))) if !text.is_empty() => Ok(Prompt::Text(text)),
         (_, other) => Err(wrong(at(kind), &other.unwrap_or(Json::Null), "a non-empty text")),
     }
+}
+
+/// What an answer is held against; a fault is named by its own member.
+fn expectation(value: &Json) -> Result<Expectation, LineFault> {
+    // The reader takes a second member for a broken text.
+    if !matches!(value, Json::Object(members) if members.len() == 1) {
+        return Err(wrong(at("expect"), value, "an object with one member, the grader's"));
+    }
+    let text = serde_json::to_vec(value).expect("what was read can be written");
+    read_typed(&text).map_err(|error| match error {
+        ReadError::Shape { path, message, .. } => {
+            let join = |path: JsonPath, segment: &Segment| match segment {
+                Segment::Index(index) => path.index(*index),
+                Segment::Key(key) => path.key(key),
+            };
+            let path = path.segments().iter().fold(at("expect"), join);
+            member(path, MemberFault::Expectation { message })
+        }
+        other => member(at("expect"), MemberFault::Expectation { message: other.to_string() }),
+    })
 }
 
 /// A member that is a whole number of at least 1.

@@ -14,7 +14,7 @@ fn good_lines_are_kept_as_written() {
         "\u{feff}{\"id\": \"a\", \"prompt\": \"Hi \\u00e9\"}\r\n",
         "\n",
         " \t\r\n",
-        "{\"expect\": {\"z\": 1.0, \"a\": null}, \"max_tokens\": 7, \"id\": \"b\", \"messages\": ",
+        "{\"expect\": {\"exact_text\": \"yes\"}, \"max_tokens\": 7, \"id\": \"b\", \"messages\": ",
         "[{\"role\": \"system\", \"content\": null}, {\"content\": [], \"name\": \"n\", \"role\": \"user\"}]}",
     );
     let dataset = Dataset::parse(file.as_bytes(), "dir/d.jsonl").unwrap();
@@ -38,7 +38,29 @@ fn good_lines_are_kept_as_written() {
         text(messages),
         r#"[{"role":"system","content":null},{"content":[],"name":"n","role":"user"}]"#
     );
-    assert_eq!(text(second.expect.as_ref().unwrap()), r#"{"z":1.0,"a":null}"#);
+    assert_eq!(second.expect, Some(Expectation::ExactText("yes".to_owned())));
+}
+
+#[test]
+fn what_cannot_be_expected_is_named_by_its_own_member() {
+    let cases = [
+        ("7", "column 38: expect: 7 is not an object with one member, the grader's"),
+        ("{}", "column 38: expect: {} is not an object with one member"),
+        (r#"{"numerics": {"value": 7}}"#, "expect: unknown variant `numerics`, expected one of"),
+        (r#"{"numeric": {"value": "7"}}"#, "column 60: expect.numeric.value: "),
+        (r#"{"numeric": {}}"#, "column 50: expect.numeric: missing field `value`"),
+        (
+            r#"{"fields": [{"pointer": "/a", "is": {"equals": 1}}, {"pointer": "/b", "like": 2}]}"#,
+            "expect.fields[1].like: unknown field `like`, expected `pointer` or `is`",
+        ),
+        (r#"{"numeric": {"value": 1}, "exact_text": "b"}"#, "is not an object with one member"),
+    ];
+    for (expect, expected) in cases {
+        let file = format!(r#"{{"id": "a", "prompt": "b", "expect": {expect}}}"#);
+        let error = error_of(file.as_bytes());
+        assert!(error.starts_with("d.jsonl: line 1 column "), "{error}");
+        assert!(error.contains(expected), "{expect}: {error}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use streamgauge_schema::{Digest, Stage};
 
 use super::{Prompts, Requests, Reuse};
-use crate::dataset::{Dataset, Prompt};
+use crate::dataset::{Dataset, DatasetLine, Prompt};
 use crate::error::WorkloadError;
 use crate::prompt::{takes, takes_nonce};
 use crate::synthetic::{MAX_WORDS, MIN_WORDS, SyntheticPrompts};
@@ -24,6 +24,23 @@ impl Requests {
         };
         let in_turn = dataset.lines().iter().cycle().take(self.spec.requests as usize);
         in_turn.filter(|line| too_short(&line.prompt)).count() as u64
+    }
+
+    /// The lines that the measured requests ask, in the order of the requests, each with the digest of
+    /// the prompt that is sent for it. Nothing where no dataset is asked.
+    pub fn asked(&self) -> impl Iterator<Item = (Digest, &DatasetLine)> {
+        let of = |dataset, nonce| {
+            (0..self.spec.requests).map(move |index| {
+                let (place, nonce) = self.line_of(dataset, nonce, Stage::Measured, index);
+                let line = &dataset.lines()[place];
+                (self.sent_line(line, place, nonce.as_deref()).digest(), line)
+            })
+        };
+        let dataset = match &self.spec.prompts {
+            Prompts::Dataset { dataset, nonce, .. } => Some(of(dataset, *nonce)),
+            Prompts::Synthetic(_) => None,
+        };
+        dataset.into_iter().flatten()
     }
 
     /// The synthetic prompts of lines of so many tokens.

@@ -62,6 +62,19 @@ fn sent(request: &Request) -> String {
 }
 
 #[test]
+fn the_lines_that_are_asked_have_the_digests_that_are_sent() {
+    for (used, requests) in [(REFUSE, 3), (REPEAT, 7), (NONCE, 7)] {
+        let requests_of = from_file(LINES, used, requests, 0).unwrap();
+        let asked: Vec<_> =
+            requests_of.asked().map(|(digest, line)| (digest, Some(line.id.clone()))).collect();
+        let sent = (0..requests).map(|index| requests_of.request(Stage::Measured, index));
+        let sent: Vec<_> = sent.map(|it| (it.prompt_sha256, it.dataset_id)).collect();
+        assert_eq!(asked, sent, "{used:?}");
+    }
+    assert_eq!(synthetic(40, 0, 3).asked().count(), 0);
+}
+
+#[test]
 fn a_dataset_request_is_these_bytes() {
     let requests = from_file(LINES, REFUSE, 4, 0).unwrap();
     let request = requests.request(Stage::Measured, 1);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use streamgauge_schema::{Plan, QualificationPlan, SearchReport, SearchSchema, read_typed};
+use streamgauge_schema::{Grades, Plan, QualificationPlan, SearchReport, SearchSchema, read_typed};
 
 use super::{Report, unreadable};
 
@@ -20,6 +20,10 @@ pub(super) fn check(path: &Path, bytes: &[u8]) -> Option<anyhow::Result<Report>>
     if document.get("plan_version").is_some() {
         let note = "a plan, which no rule covers alone; verify its run directory";
         return Some(read::<Plan>(path, bytes, note));
+    }
+    if document.get("grades_version").is_some() {
+        let note = "receipts of graders, which no rule covers alone; verify their run directory";
+        return Some(read::<Grades>(path, bytes, note));
     }
     if document.get("qualification_version").is_some() {
         let note = "a plan, which no rule covers alone; verify its qualification's directory";

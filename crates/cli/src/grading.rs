@@ -1,0 +1,9 @@
+//! Grading: what answers are held against, and the receipts of what came of it.
+
+mod expected;
+mod prepared;
+mod receipts;
+
+pub(crate) use expected::Expected;
+pub(crate) use prepared::Expectations;
+pub(crate) use receipts::{Answered, Receipts, Wrong};

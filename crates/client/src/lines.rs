@@ -1,0 +1,121 @@
+//! Files of JSON lines: each written at once as it comes, and read back without the one that was being
+//! written when everything ended.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use streamgauge_schema::read_typed;
+
+use crate::error::JournalError;
+
+/// Longest line that is read. Of an answer of a million events it has some ten megabytes.
+const MOST_LINE_BYTES: u64 = 256 << 20;
+
+/// A private file that lines are appended to. A line is in the file, though perhaps not yet on the
+/// disk, when [`Self::append`] returns.
+#[derive(Debug)]
+pub(crate) struct Appender {
+    path: PathBuf,
+    file: File,
+    line: Vec<u8>,
+}
+
+impl Appender {
+    /// Creates the file, which must not exist.
+    pub(crate) fn create(path: &Path) -> Result<Self, JournalError> {
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
+        let file = file.map_err(|source| JournalError::Io {
+            action: "cannot create",
+            path: path.into(),
+            source,
+        })?;
+        Ok(Self { path: path.into(), file, line: Vec::new() })
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Appends one line in one write.
+    pub(crate) fn append<T: Serialize>(&mut self, line: &T) -> Result<(), JournalError> {
+        self.write(line).map_err(|source| self.error("cannot write to", source))
+    }
+
+    fn write<T: Serialize>(&mut self, line: &T) -> io::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line)?;
+        self.line.push(b'\n');
+        let written = self.file.write(&self.line)?;
+        if written < self.line.len() {
+            return Err(io::Error::new(io::ErrorKind::WriteZero, "the line was cut (disk full?)"));
+        }
+        Ok(())
+    }
+
+    /// Forces everything to the disk.
+    pub(crate) fn finish(self) -> Result<(), JournalError> {
+        self.file.sync_all().map_err(|source| self.error("cannot force to the disk", source))
+    }
+
+    pub(crate) fn error(&self, action: &'static str, source: io::Error) -> JournalError {
+        JournalError::Io { action, path: self.path.clone(), source }
+    }
+}
+
+/// Lines as they are read back.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    source: R,
+    path: PathBuf,
+    line: Vec<u8>,
+    /// Lines that were read.
+    count: usize,
+    torn_bytes: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The lines of a source; `path` is for errors.
+    pub(crate) fn new(source: R, path: &Path) -> Self {
+        Self { source, path: path.into(), line: Vec::new(), count: 0, torn_bytes: 0 }
+    }
+
+    /// The next line; `None` at the end, and for a last line without its line feed.
+    pub(crate) fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, JournalError> {
+        self.line.clear();
+        let mut source = self.source.by_ref().take(MOST_LINE_BYTES);
+        source.read_until(b'\n', &mut self.line).map_err(|source| JournalError::Io {
+            action: "cannot read",
+            path: self.path.clone(),
+            source,
+        })?;
+        if self.line.len() as u64 == MOST_LINE_BYTES && !self.line.ends_with(b"\n") {
+            self.count += 1;
+            return Err(self.out_of_order("the line is longer than any that is written"));
+        }
+        if !self.line.ends_with(b"\n") {
+            self.torn_bytes = self.line.len();
+            return Ok(None);
+        }
+        self.count += 1;
+        read_typed(&self.line).map(Some).map_err(|source| JournalError::Line {
+            path: self.path.clone(),
+            line: self.count,
+            source,
+        })
+    }
+
+    /// Bytes of a torn last line, once it was reached.
+    pub(crate) fn torn_bytes(&self) -> usize {
+        self.torn_bytes
+    }
+
+    /// What is wrong with the last line that was read, or with the first where there is none.
+    pub(crate) fn out_of_order(&self, problem: &str) -> JournalError {
+        let (path, line) = (self.path.clone(), self.count.max(1));
+        JournalError::Order { path, line, problem: problem.to_owned() }
+    }
+}
