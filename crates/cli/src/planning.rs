@@ -206,6 +206,7 @@ impl<'a> Planner<'a> {
             lengths: self.lengths.clone(),
             suite_version: asked.prompts.suite_version(),
             requests: load.requests,
+            repetitions: 1,
             warmup: load.warmup,
         })
         .map_err(naming_its_flag)?;

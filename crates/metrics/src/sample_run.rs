@@ -171,6 +171,7 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
             suite_sha256: Digest::of(b"suite"),
             dataset_sha256: Digest::of(b"dataset"),
             repeated_prompts: 0,
+            repetitions: None,
             length_basis: Some(LengthBasis::Assumed {}),
         },
         load: Load {

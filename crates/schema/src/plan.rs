@@ -125,6 +125,9 @@ pub struct Workload {
     pub dataset_sha256: Digest,
     /// Measured requests whose prompt occurs more than once.
     pub repeated_prompts: u64,
+    /// How often each prompt is asked, in rounds that ask every prompt once; absent when once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<u64>,
     /// How the length of synthetic prompts was chosen; `None` when a dataset decides.
     #[serde(deserialize_with = "nullable")]
     pub length_basis: Option<LengthBasis>,

@@ -48,6 +48,7 @@
 //!     lengths,
 //!     suite_version: Identifier::new("synthetic-v1").unwrap(),
 //!     requests: 100,
+//!     repetitions: 1,
 //!     warmup: 10,
 //! })?;
 //!

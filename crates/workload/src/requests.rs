@@ -4,6 +4,7 @@
 //! prompt cache for what is measured; a shared prefix it fills unless that is to be cold.
 
 mod lines;
+mod order;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use crate::length::Lengths;
 use crate::prompt::{SentPrompt, Text};
 use crate::synthetic::{Spelling, SyntheticPrompts, push_nonce};
 use crate::unique;
+use order::Rounds;
 
 /// What the requests of a run are made from.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +40,11 @@ pub struct RequestsSpec {
     pub lengths: Lengths,
     /// Name and version of the suite.
     pub suite_version: Identifier,
-    /// Measured requests.
+    /// Measured requests: a multiple of `repetitions`.
     pub requests: u64,
+    /// How often each prompt is asked, in rounds that ask every prompt once: 1 asks nothing twice. A
+    /// prompt is the same in each round, its nonce included.
+    pub repetitions: u64,
     /// Warm-up requests.
     pub warmup: u64,
 }
@@ -79,6 +84,7 @@ pub struct Requests {
     spec: RequestsSpec,
     format: BodyFormat,
     template: BodyTemplate,
+    rounds: Rounds,
     /// Lines of the dataset that no measured request asks, as many as the warm-up needs.
     spare: Vec<usize>,
 }
@@ -93,7 +99,8 @@ impl Requests {
     pub fn new(spec: RequestsSpec) -> Result<Self, WorkloadError> {
         let format = BodyFormat::of(spec.dialect);
         let template = BodyTemplate::new(spec.dialect, &spec.model, &spec.settings)?;
-        let mut requests = Self { spec, format, template, spare: Vec::new() };
+        let rounds = Rounds::new(spec.requests, spec.repetitions);
+        let mut requests = Self { spec, format, template, rounds, spare: Vec::new() };
         requests.check_lines()?;
         requests.spare = requests.spare_lines()?;
         Ok(requests)
@@ -107,14 +114,18 @@ impl Requests {
     /// `messages`.
     #[must_use]
     pub fn request(&self, stage: Stage, index: u64) -> Request {
+        let asked = match stage {
+            Stage::Measured => self.rounds.prompt_of(index),
+            Stage::Warmup => index,
+        };
         let (prompt, line) = match &self.spec.prompts {
             Prompts::Dataset { dataset, nonce, .. } => {
-                let (place, nonce) = self.line_of(dataset, *nonce, stage, index);
+                let (place, nonce) = self.line_of(dataset, *nonce, stage, asked);
                 let line = &dataset.lines()[place];
                 (self.sent_line(line, place, nonce.as_deref()), Some(line))
             }
             Prompts::Synthetic(prompts) => {
-                let text = Text::Words { prompts: *prompts, stage, index };
+                let text = Text::Words { prompts: *prompts, stage, index: asked };
                 (SentPrompt::text(&self.format, text), None)
             }
         };
@@ -123,7 +134,7 @@ impl Requests {
         Request { index, prompt_sha256, dataset_id: line.map(|line| line.id.clone()), body }
     }
 
-    /// The line that a request asks, and the first line that its prompt gets.
+    /// The line of a prompt, and the first line that it gets.
     fn line_of(
         &self,
         dataset: &Dataset,

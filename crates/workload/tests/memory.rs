@@ -40,6 +40,7 @@ fn requests(prompts: SyntheticPrompts) -> Requests {
         lengths: streamgauge_workload::Lengths::assumed(),
         suite_version: Identifier::new("suite-v1").unwrap(),
         requests: 20_000,
+        repetitions: 1,
         warmup: 0,
     })
     .unwrap()

@@ -68,6 +68,7 @@ impl LoadSpec {
             lengths: Lengths::assumed(),
             suite_version: Identifier::new("load-table").context("a name")?,
             requests: self.requests,
+            repetitions: 1,
             warmup: 0,
         };
         Ok(Requests::new(spec)?)

@@ -92,6 +92,7 @@ fn expected(plan: &Plan, file: &Path) -> anyhow::Result<Expected> {
         lengths: lengths(plan)?,
         suite_version: plan.workload.suite_version.clone(),
         requests: if is_same || nonce.is_some() { plan.load.requests } else { lines },
+        repetitions: if is_same { plan.workload.repetitions.unwrap_or(1) } else { 1 },
         warmup: 0,
     })?;
     Expected::of_lines(&expectations, &requests)

@@ -43,6 +43,7 @@ pub(crate) fn plan(base_url: &str, requests: u64, concurrency: u64) -> Plan {
             suite_sha256: Digest::of(b""),
             dataset_sha256: Digest::of(b""),
             repeated_prompts: 0,
+            repetitions: None,
             length_basis: None,
         },
         load: Load {

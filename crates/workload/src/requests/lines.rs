@@ -22,8 +22,14 @@ impl Requests {
             }
             Prompt::Messages(_) | Prompt::Text(_) => false,
         };
-        let in_turn = dataset.lines().iter().cycle().take(self.spec.requests as usize);
-        in_turn.filter(|line| too_short(&line.prompt)).count() as u64
+        let in_turn = dataset.lines().iter().cycle().take(self.prompts_asked() as usize);
+        let prompts = in_turn.filter(|line| too_short(&line.prompt)).count() as u64;
+        prompts * self.spec.repetitions.max(1)
+    }
+
+    /// Different prompts of the measured requests, as far as the run does not repeat lines.
+    pub(super) fn prompts_asked(&self) -> u64 {
+        self.rounds.prompts_of(self.spec.requests)
     }
 
     /// The lines that the measured requests ask, in the order of the requests, each with the digest of
@@ -31,7 +37,8 @@ impl Requests {
     pub fn asked(&self) -> impl Iterator<Item = (Digest, &DatasetLine)> {
         let of = |dataset, nonce| {
             (0..self.spec.requests).map(move |index| {
-                let (place, nonce) = self.line_of(dataset, nonce, Stage::Measured, index);
+                let asked = self.rounds.prompt_of(index);
+                let (place, nonce) = self.line_of(dataset, nonce, Stage::Measured, asked);
                 let line = &dataset.lines()[place];
                 (self.sent_line(line, place, nonce.as_deref()).digest(), line)
             })
@@ -80,8 +87,8 @@ impl Requests {
                 return Err(WorkloadError::NoPlaceForNonce { file: file(), line: line.line });
             }
         }
-        if nonce.is_none() && *reuse == Reuse::Refuse && self.spec.requests > records as u64 {
-            let requested = self.spec.requests;
+        if nonce.is_none() && *reuse == Reuse::Refuse && self.prompts_asked() > records as u64 {
+            let requested = self.prompts_asked();
             return Err(WorkloadError::TooFewLines { file: file(), records, requested });
         }
         Ok(())
@@ -98,7 +105,7 @@ impl Requests {
         }
         let lines = dataset.lines();
         let measured =
-            usize::try_from(self.spec.requests).map_or(lines.len(), |n| n.min(lines.len()));
+            usize::try_from(self.prompts_asked()).map_or(lines.len(), |n| n.min(lines.len()));
         let wanted = usize::try_from(self.spec.warmup).unwrap_or(usize::MAX);
         let digest = |place: usize| self.sent_line(&lines[place], place, None).digest();
         let asked: HashSet<Digest> = (0..measured).map(digest).collect();

@@ -29,9 +29,9 @@ struct Described {
 impl Requests {
     /// What a plan says of these requests.
     ///
-    /// `suite_sha256` is taken over the prompts without their nonces: two runs that differ in
-    /// nothing else have the same suite. Of more than 100,000 measured requests it is taken over
-    /// the first 100,000 prompts and the number of requests (`{dataset, dataset_version, prompts,
+    /// `suite_sha256` is taken over the prompts without their nonces, and over those of one round where
+    /// each is asked several times: two runs that differ in nothing else have the same suite. Of more
+    /// than 100,000 measured requests it is taken over the first 100,000 prompts and the number of requests (`{dataset, dataset_version, prompts,
     /// requests}`).
     #[must_use]
     pub fn describe(&self) -> Workload {
@@ -54,14 +54,19 @@ impl Requests {
             suite_version: self.spec.suite_version.clone(),
             suite_sha256: described.suite_sha256,
             dataset_sha256: described.dataset_sha256,
-            repeated_prompts: described.repeated_prompts,
+            repeated_prompts: match self.spec.repetitions {
+                0 | 1 => described.repeated_prompts,
+                // Each of them is asked again.
+                _ => self.spec.requests,
+            },
+            repetitions: Some(self.spec.repetitions).filter(|times| *times > 1),
             length_basis: by_length.then(|| self.spec.lengths.basis().clone()),
         }
     }
 
     fn describe_dataset(&self, dataset: &Dataset, reuse: Reuse, nonce: Option<u64>) -> Described {
         let lines = self.line_digests(dataset);
-        let prompts = lines.iter().cycle().take(self.spec.requests as usize).copied();
+        let prompts = lines.iter().cycle().take(self.prompts_asked() as usize).copied();
         Described {
             source: PromptSource::Dataset {
                 path: dataset.file_name().to_owned(),
@@ -80,7 +85,7 @@ impl Requests {
 
     fn describe_synthetic(&self, prompts: &SyntheticPrompts) -> Described {
         let bare = prompts.bare();
-        let digests = (0..self.spec.requests).map(|index| {
+        let digests = (0..self.prompts_asked()).map(|index| {
             let text = Text::Words { prompts: bare, stage: Stage::Measured, index };
             SentPrompt::text(&self.format, text).digest()
         });
@@ -100,7 +105,7 @@ impl Requests {
 
     /// The digests of the lines that measured requests ask, without a nonce.
     fn line_digests(&self, dataset: &Dataset) -> Vec<Digest> {
-        let asked = usize::try_from(self.spec.requests).unwrap_or(usize::MAX);
+        let asked = usize::try_from(self.prompts_asked()).unwrap_or(usize::MAX);
         let lines = dataset.lines().iter().take(asked).enumerate();
         lines.map(|(place, line)| self.sent_line(line, place, None).digest()).collect()
     }
@@ -112,7 +117,7 @@ impl Requests {
             canonical(dataset),
             canonical(self.spec.suite_version.as_str()),
         );
-        let requests = self.spec.requests;
+        let requests = self.prompts_asked();
         let end = match requests {
             0 => "]\n}\n".to_owned(),
             1..=SUITE_PROMPTS => "\n  ]\n}\n".to_owned(),

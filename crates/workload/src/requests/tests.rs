@@ -30,6 +30,7 @@ fn spec(prompts: Prompts, requests: u64, warmup: u64) -> RequestsSpec {
         lengths: Lengths::assumed(),
         suite_version: Identifier::new("suite-v1").unwrap(),
         requests,
+        repetitions: 1,
         warmup,
     }
 }
@@ -72,6 +73,35 @@ fn the_lines_that_are_asked_have_the_digests_that_are_sent() {
         assert_eq!(asked, sent, "{used:?}");
     }
     assert_eq!(synthetic(40, 0, 3).asked().count(), 0);
+}
+
+#[test]
+fn a_prompt_that_is_asked_several_times_is_the_same_each_time() {
+    let of_words = Prompts::Synthetic(SyntheticPrompts::new(40, 3).unwrap().with_nonce(9));
+    for prompts in [lines_of(LINES, REFUSE), lines_of(LINES, NONCE), of_words] {
+        let asked_once = Requests::new(spec(prompts.clone(), 4, 2)).unwrap();
+        let times = RequestsSpec { repetitions: 3, requests: 12, ..spec(prompts, 12, 2) };
+        let asked = Requests::new(times).unwrap();
+        let body = |requests: &Requests, index| requests.request(Stage::Measured, index).body;
+        let once: Vec<_> = (0..4).map(|index| body(&asked_once, index)).collect();
+        let bodies: Vec<_> = (0..12).map(|index| body(&asked, index)).collect();
+        assert_eq!(bodies[..4], once);
+        for round in bodies.chunks(4) {
+            assert_eq!(round.iter().collect::<HashSet<_>>(), once.iter().collect());
+        }
+        assert_eq!(asked.request(Stage::Measured, 11).index, 11);
+        let sent = (0..12).map(|index| asked.request(Stage::Measured, index).prompt_sha256);
+        assert!(asked.asked().count() == 0 || asked.asked().map(|it| it.0).eq(sent));
+        let warmup = |requests: &Requests| requests.request(Stage::Warmup, 1).body;
+        assert_eq!(warmup(&asked), warmup(&asked_once), "a warm-up asks nothing that is measured");
+        let (described, once) = (asked.describe(), asked_once.describe());
+        assert_eq!((described.repetitions, described.repeated_prompts), (Some(3), 12));
+        assert_eq!(once.repetitions, None);
+        assert_eq!(described.suite_sha256, once.suite_sha256);
+    }
+    let too_many = RequestsSpec { repetitions: 2, ..spec(lines_of(LINES, REFUSE), 10, 0) };
+    let error = Requests::new(too_many).unwrap_err().to_string();
+    assert!(error.contains(" 5 "), "five prompts of four lines: {error}");
 }
 
 #[test]
