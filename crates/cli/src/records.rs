@@ -62,5 +62,6 @@ fn load_record(path: &Path) -> anyhow::Result<RunRecord> {
             bail!("{} is a comparison, not a run record", shown())
         }
         Document::Decision(_) => bail!("{} is a decision, not a run record", shown()),
+        Document::Determinism(_) => bail!("{} is a determinism report, not a run record", shown()),
     }
 }

@@ -25,12 +25,15 @@
 //! | `json-schema-v1` | the answer is JSON that a JSON Schema admits |
 //! | `numeric-v1` | the last number of the answer is the right one |
 //!
+//! [`determinism`] holds answers to the same prompt against each other, within a build and between two.
+//!
 //! No answer passes that its length limit cut. Regular expressions run in linear time, answers above
 //! [`MAX_ANSWER_BYTES`] are refused, and a JSON answer with a member twice is none.
 
 mod canary;
 mod choice;
 mod controlled_output;
+mod determinism;
 mod error;
 mod exact_text;
 mod fields;
@@ -42,5 +45,6 @@ mod number;
 mod numeric;
 
 pub use canary::Canaries;
+pub use determinism::{GivenAnswer, RepeatedAnswers, determinism};
 pub use error::GraderError;
 pub use grader::{Answer, Grader, MAX_ANSWER_BYTES};

@@ -8,6 +8,7 @@ mod blocks;
 mod cases;
 mod comparison;
 mod decision;
+mod determinism;
 mod figures;
 mod from_cases;
 mod graded;
@@ -95,7 +96,8 @@ impl Verification {
 /// have bent. *Comparisons*: every delta, flag and gate; turnover runs and their failures; with
 /// intervals, everything that follows from the figures of each run. *Decisions*: the id's digest, the
 /// outcome against the gates, and the override against both; [`verify_decision`] holds them against
-/// their comparison.
+/// their comparison. *Determinism reports*: each prompt's state, digest and verdict against each other,
+/// and the counts.
 ///
 /// ```
 /// use streamgauge_metrics::verify;
@@ -119,6 +121,7 @@ pub fn verify(document: &Document) -> Verification {
         Document::Comparison(comparison) => comparison::check(comparison, &mut rules),
         Document::ComparisonV2(comparison) => blocks::check(comparison, &mut rules),
         Document::Decision(decision) => decision::check(decision, &mut rules),
+        Document::Determinism(report) => determinism::check(report, &mut rules),
         Document::Run(record) => check_record(record, &mut rules),
     }
     Verification { findings: rules.findings, notes: notes::unknown_words(document) }

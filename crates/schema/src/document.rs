@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use crate::comparison::{Comparison, ComparisonSchema};
 use crate::comparison_v2::{ComparisonSchemaV2, ComparisonV2};
 use crate::decision::{Decision, DecisionSchema};
+use crate::determinism::{Determinism, DeterminismSchema};
 use crate::error::{CanonicalError, ReadError};
 use crate::json::{Json, Layout, Position, file_bytes};
 use crate::path::JsonPath;
@@ -19,6 +20,8 @@ pub enum Document {
     ComparisonV2(Box<ComparisonV2>),
     /// A decision on a comparison.
     Decision(Box<Decision>),
+    /// Which prompts are answered the same each time, and where two builds part.
+    Determinism(Box<Determinism>),
     /// A run record.
     Run(RunRecord),
 }
@@ -42,6 +45,9 @@ impl Document {
             }
             [Some(schema), None] if schema.as_str() == Some(DecisionSchema::V1.as_str()) => {
                 Ok(Self::Decision(Box::new(read_typed(bytes)?)))
+            }
+            [Some(schema), None] if schema.as_str() == Some(DeterminismSchema::V1.as_str()) => {
+                Ok(Self::Determinism(Box::new(read_typed(bytes)?)))
             }
             [None, Some(Json::Uint(1))] => {
                 Ok(Self::Run(RunRecord::V1(Box::new(read_typed::<RunRecordV1>(bytes)?))))
@@ -68,6 +74,7 @@ impl Document {
             Self::Comparison(comparison) => file_bytes(comparison, Layout::AsGiven),
             Self::ComparisonV2(comparison) => file_bytes(comparison, Layout::AsGiven),
             Self::Decision(decision) => file_bytes(decision, Layout::Sorted),
+            Self::Determinism(report) => file_bytes(report, Layout::Sorted),
             Self::Run(RunRecord::V1(record)) => file_bytes(record, Layout::Sorted),
             Self::Run(RunRecord::V2(record)) => file_bytes(record, Layout::Sorted),
         }

@@ -10,6 +10,7 @@ use crate::comparison::Comparison;
 use crate::comparison_v2::ComparisonV2;
 use crate::dataset_manifest::DatasetManifest;
 use crate::decision::{Decision, LedgerLine};
+use crate::determinism::Determinism;
 use crate::gate::Gates;
 use crate::grade::Grades;
 use crate::journal::JournalLine;
@@ -18,11 +19,12 @@ use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
 use crate::search::SearchReport;
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "answers",
     "comparison",
     "dataset-manifest",
     "decision",
+    "determinism",
     "gates",
     "grades",
     "journal",
@@ -41,9 +43,9 @@ pub fn schema_names() -> &'static [&'static str] {
 }
 
 /// The JSON Schema of a document by name: `answers` (one line of them), `comparison` (any version),
-/// `dataset-manifest`, `decision`, `gates`, `grades`, `journal` and `ledger` (one line of it), `plan`,
-/// `qualification-log` (one line of it), `qualification-plan` (as it was resolved), `run-record` (any
-/// version) or `search-report`. `None` for another name.
+/// `dataset-manifest`, `decision`, `determinism`, `gates`, `grades`, `journal` and `ledger` (one line of
+/// it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
+/// `run-record` (any version) or `search-report`. `None` for another name.
 ///
 /// A schema knows the members, types and words; what members must agree on is a matter of
 /// verification.
@@ -62,6 +64,7 @@ pub fn json_schema(name: &str) -> Option<Value> {
         "comparison" => comparison(),
         "dataset-manifest" => of::<DatasetManifest>(),
         "decision" => of::<Decision>(),
+        "determinism" => of::<Determinism>(),
         "gates" => gates(),
         "grades" => of::<Grades>(),
         "journal" => of::<JournalLine>(),

@@ -31,6 +31,7 @@
 //! | `search` | what a search for the highest load found |
 //! | `gate` | which figures a comparison holds to which limits |
 //! | `qualification` | what is measured in which order to decide, and the log of it |
+//! | `determinism` | which prompts get the same answer again, and where two builds part |
 //! | `decision` | what was decided on a comparison, with the gates as they stood; the ledger |
 //! | `json`, `digest`, `path` | bytes, digests, and where a member stands |
 //! | `text`, `timestamp`, `units`, `vocabulary` | the values that members may have |
@@ -41,6 +42,7 @@ mod comparison;
 mod comparison_v2;
 mod dataset_manifest;
 mod decision;
+mod determinism;
 mod digest;
 mod document;
 mod error;
@@ -82,6 +84,10 @@ pub use dataset_manifest::{DatasetGenerator, DatasetManifest, DatasetManifestSch
 pub use decision::{
     DecidedBuild, DecidedSchema, Decision, DecisionChoice, DecisionEvidence, DecisionSchema,
     EvidenceKind, GateStanding, LedgerLine, LedgerSchema, StoodGate,
+};
+pub use determinism::{
+    AnswerPart, AnswerPlace, ComparedPrompts, Determinism, DeterminismSchema, PromptVerdict,
+    RepeatedAnswer, RepeatedPrompt, RepeatedRun, Stability,
 };
 pub use digest::Digest;
 pub use document::{Document, read_typed};

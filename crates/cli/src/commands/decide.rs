@@ -83,7 +83,7 @@ pub(crate) fn decide(args: &DecideArgs) -> anyhow::Result<Exit> {
     let compared = match &document {
         Document::Comparison(comparison) => Compared::V1(comparison),
         Document::ComparisonV2(comparison) => Compared::V2(comparison),
-        Document::Decision(_) | Document::Run(_) => {
+        Document::Decision(_) | Document::Determinism(_) | Document::Run(_) => {
             bail!("{} is no comparison", args.comparison.display())
         }
     };

@@ -261,7 +261,7 @@ fn check_read(
             .collect(),
         unproven: explain.then(|| unproven(document).iter().map(ToString::to_string).collect()),
         unproven_means: match document {
-            Document::Comparison(_) | Document::ComparisonV2(_) => {
+            Document::Comparison(_) | Document::ComparisonV2(_) | Document::Determinism(_) => {
                 "unproven: a change of these would go unnoticed"
             }
             Document::Decision(_) => "covered by the digest in decision_id alone",

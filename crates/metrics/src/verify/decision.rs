@@ -113,7 +113,7 @@ pub fn verify_decision(decision: &Decision, comparison: &Document, file: &[u8]) 
     let compared = match comparison {
         Document::Comparison(comparison) => Some(Compared::V1(comparison)),
         Document::ComparisonV2(comparison) => Some(Compared::V2(comparison)),
-        Document::Decision(_) | Document::Run(_) => None,
+        Document::Decision(_) | Document::Determinism(_) | Document::Run(_) => None,
     };
     if let Some(compared) = compared {
         check_follows(decision, compared, &mut rules);

@@ -6,7 +6,7 @@ use super::{Note, at};
 
 pub(super) fn unknown_words(document: &Document) -> Vec<Note> {
     match document {
-        Document::Comparison(_) | Document::Decision(_) => Vec::new(),
+        Document::Comparison(_) | Document::Decision(_) | Document::Determinism(_) => Vec::new(),
         Document::ComparisonV2(comparison) => of_comparison(comparison),
         Document::Run(record) => of_record(record),
     }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod decisions;
+mod determinism;
 mod graded;
 mod ledgers;
 mod records;

@@ -28,7 +28,7 @@ const MOST_CASES: usize = 100;
 /// hundredth are not changed: they are taken to be as proven as those before. Of a *decision* the
 /// members stand here that no rule but its digest covers.
 ///
-/// A *comparison* carries no digest. Each of its members is changed by the smallest step that keeps
+/// A *comparison* and a *determinism report* carry no digest. Each of their members is changed by the smallest step that keeps
 /// its form (a whole number plus one; a float to the next larger; a boolean to the other; of a text
 /// the last letter or digit to its neighbour). `null` and empty lists have no smallest step: they are
 /// unproven unless a rule covers them. A float that enters a rounded result may be unproven because
@@ -39,6 +39,7 @@ pub fn unproven(document: &Document) -> Vec<JsonPath> {
         Document::Comparison(comparison) => unnoticed(document, Json::from_value(comparison)),
         Document::ComparisonV2(comparison) => unnoticed(document, Json::from_value(comparison)),
         Document::Decision(_) => unproven_by_others(document, |_| BTreeMap::new()),
+        Document::Determinism(report) => unnoticed(document, Json::from_value(report)),
         Document::Run(record) => unproven_by_others(document, |covered| trials(record, covered)),
     }
 }
