@@ -4,7 +4,7 @@ mod client;
 
 use streamgauge_schema::{
     Anomaly, AnomalyKind, Completion, EndReason, Ending, Failure, FailureClass, JournalTrailer,
-    Metric, Observation, RequestLine, RunRecordV2, Timestamp, Usage,
+    Metric, Observation, RequestLine, RunRecordV2, Timestamp, TokenSource, Usage,
 };
 
 use crate::record::{RunInput, build_record};
@@ -85,7 +85,11 @@ fn figures() {
         (
             "sgl-project/sglang#24254: 512 tokens allowed, usage says 37",
             one(&[100, 1_000], 37, |_| ()),
-            &[("tpot_p50_ms", Some(25.0), 1, 0), ("completion_throughput_tps", Some(37.0), 1, 0)],
+            &[
+                ("output_tokens_p50_tok", Some(37.0), 1, 0),
+                ("tpot_p50_ms", Some(25.0), 1, 0),
+                ("completion_throughput_tps", Some(37.0), 1, 0),
+            ],
         ),
         (
             "sgl-project/sglang#10746: stopped at 100 tokens of 512, decoded in 0.99 s",
@@ -307,4 +311,37 @@ fn a_long_steady_window_shows_littles_law() {
     assert_eq!(metric(&long, "inflight_steady_littles_count").value, Some(2.0));
     assert_eq!(metric(&long, "inflight_steady_mean_count").value, Some(2.0));
     assert_eq!(metric(&record(&lines(40)), "inflight_steady_littles_count").value, None);
+}
+
+/// tugot17/tokenomics#16, ai-dynamo/aiperf#716: completion tokens hold those of reasoning already; each
+/// total has one source, and no two are added.
+#[test]
+fn reasoning_is_counted_once() {
+    let lines = one(&[100, 1_000], 40, |seen| {
+        seen.first_reasoning_us = Some(100_000);
+        seen.usage = Some(Usage { reasoning_tokens: Some(30), ..seen.usage.unwrap_or_default() });
+    });
+    let record = record(&lines);
+    for (id, value) in [
+        ("output_tokens_p50_tok", 40.0),
+        ("completion_throughput_tps", 40.0),
+        ("tpot_p50_ms", 900.0 / 39.0),
+    ] {
+        let found = metric(&record, id);
+        assert_eq!(
+            (found.value, found.token_source),
+            (Some(value), Some(TokenSource::ServerUsage)),
+            "{id}"
+        );
+    }
+}
+
+/// CentML/flexible-inference-bench#66: a hundred blanks are seven tokens to a tokenizer that counts the
+/// text again. Nothing here does.
+#[test]
+fn blanks_count_as_the_server_counts_them() {
+    let every_10_ms: Vec<u64> = (1..=100).map(|n| 10 * n).collect();
+    let record = record(&one(&every_10_ms, 100, |_| ()));
+    assert_eq!(metric(&record, "tpot_p50_ms").value, Some(10.0));
+    assert_eq!(metric(&record, "output_tokens_p50_tok").value, Some(100.0));
 }

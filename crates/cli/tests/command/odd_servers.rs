@@ -117,6 +117,36 @@ fn a_model_that_was_not_expected_is_warned_of_in_runs_and_searches() {
     }
 }
 
+/// sgl-project/sglang#12389, LMCache/LMCache#3220, vllm-project/tpu-inference#3447: tokens are billed and
+/// none is to be seen. Such a request is no success, its times are missing and not 0, and the run does
+/// not end well.
+#[test]
+fn a_server_that_bills_tokens_and_says_nothing_ends_a_run_badly() {
+    let event = |choices: &str, usage: &str| {
+        format!("data: {{\"model\":\"m\",\"choices\":[{choices}],\"usage\":{usage}}}\n\n")
+    };
+    let body = [
+        event(r#"{"index":0,"delta":{"role":"assistant","content":""}}"#, "null"),
+        event(r#"{"index":0,"delta":{},"finish_reason":"stop"}"#, "null"),
+        event("", r#"{"prompt_tokens":512,"completion_tokens":1000}"#),
+        "data: [DONE]\n\n".to_owned(),
+    ];
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let script = vec![RawStep::Write([head, &body.concat()].concat().into_bytes())];
+    let folder = tempfile::tempdir().unwrap();
+    let more = ["--no-length-probes", "--format", "json"];
+    let finished = against(script, folder.path(), &more);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
+    let record: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!((&record["load"]["failed"], &record["load"]["succeeded"]), (&2.into(), &0.into()));
+    let metric = |id: &str| {
+        let metrics = record["metrics"].as_array().unwrap();
+        metrics.iter().find(|metric| metric["id"] == id).unwrap()["value"].clone()
+    };
+    assert!(metric("ttft_p50_ms").is_null() && metric("first_generated_median_ms").is_null());
+    assert_eq!(metric("completion_throughput_tps"), 0.0);
+}
+
 /// The report that a search left, which is read back strictly, to the byte.
 fn report(out: &Path) -> SearchReport {
     let paths = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
