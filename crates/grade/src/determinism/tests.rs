@@ -4,6 +4,9 @@ use streamgauge_schema::{AnswerPart, AnswerPlace};
 
 use super::*;
 
+/// Makes an answer another one.
+type Change = fn(&mut GivenAnswer);
+
 fn answer(content: &str) -> GivenAnswer {
     GivenAnswer {
         reasoning: String::new(),
@@ -119,12 +122,12 @@ fn a_candidate_is_held_against_stable_prompts_alone() {
 #[test]
 fn parts_are_held_against_each_other_in_the_order_in_which_they_came() {
     let base = GivenAnswer { reasoning: "hm".to_owned(), ..answer("yes") };
-    let differing = |change: fn(&mut GivenAnswer)| {
+    let differing = |change: Change| {
         let mut other = base.clone();
         change(&mut other);
         parting(&base, &other, 1)
     };
-    let cases: [(fn(&mut GivenAnswer), AnswerPart, u64); 4] = [
+    let cases: [(Change, AnswerPart, u64); 4] = [
         (|it| (it.reasoning, it.content) = ("hmm".into(), "no".into()), AnswerPart::Reasoning, 2),
         (|it| it.content = "yep".into(), AnswerPart::Content, 2),
         (|it| it.finish_reasons = vec!["length".into()], AnswerPart::FinishReasons, 3),
@@ -144,12 +147,12 @@ fn a_place_names_the_event_that_brought_it_where_cuts_are_known() {
         event_ends: Some(vec![[2, 0], [5, 0], [5, 3], [5, 4]]),
         ..answer("yes.")
     };
-    let event = |change: fn(&mut GivenAnswer)| {
+    let event = |change: Change| {
         let mut other = base.clone();
         change(&mut other);
         parting(&base, &other, 1).and_then(|place| place.output_event)
     };
-    let cases: [(fn(&mut GivenAnswer), u64); 7] = [
+    let cases: [(Change, u64); 7] = [
         (|it| it.reasoning = "ha".into(), 0),
         (|it| it.reasoning = "hm no".into(), 1),
         (|it| it.reasoning = "hm ok so".into(), 2),

@@ -36,7 +36,7 @@ impl Rounds {
         let apart = |stride: &u64| common_divisor(*stride, self.prompts) == 1;
         // Each round begins its search where another golden section of the prompts ends.
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-        let section = u128::from(round.wrapping_mul(GOLDEN)) * u128::from(self.prompts) >> 64;
+        let section = (u128::from(round.wrapping_mul(GOLDEN)) * u128::from(self.prompts)) >> 64;
         let first = 1 + section as u64;
         (first..)
             .find(apart)

@@ -117,7 +117,8 @@ fn a_report_holds_and_reads_back() {
 #[test]
 fn every_rule_finds_its_fault() {
     use PromptVerdict::{Differs, Same, UnstableOnCandidate};
-    let cases: [(fn(&mut Determinism), &str); 11] = [
+    type Fault = fn(&mut Determinism);
+    let cases: [(Fault, &str); 11] = [
         (|it| it.baseline.stable += 1, "counts-match-prompts"),
         (|it| it.candidate.as_mut().unwrap().prompts -= 1, "counts-match-prompts"),
         (|it| it.compared.as_mut().unwrap().missing += 1, "counts-match-prompts"),
