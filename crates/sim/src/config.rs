@@ -161,7 +161,8 @@ impl SimConfig {
                 FaultKind::DropWords { count } => {
                     within("faults.count", count >= 1, count.to_string(), "at least 1")?;
                 }
-                FaultKind::Close(_)
+                FaultKind::ChangeWord { .. }
+                | FaultKind::Close(_)
                 | FaultKind::Cross
                 | FaultKind::EndEarly { .. }
                 | FaultKind::LengthLimited { .. }

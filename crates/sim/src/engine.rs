@@ -156,6 +156,7 @@ impl Plan {
                 }
             }
             FaultKind::Cross
+            | FaultKind::ChangeWord { .. }
             | FaultKind::DropWords { .. }
             | FaultKind::LengthLimited { .. }
             | FaultKind::OtherModel

@@ -37,6 +37,12 @@ pub struct FaultRule {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
+    /// `change:K`: the word at this place of the answer, from 0, is another one. Struck by rule at some
+    /// requests, a server is one that does not answer the same each time.
+    ChangeWord {
+        /// The place; beyond the end nothing is changed.
+        place: u32,
+    },
     /// `close:AT`: the connection is closed in good order (FIN), the response unfinished.
     Close(FaultPoint),
     /// `cross`: the request and the next one without a fault of its own, or with this one, get each
@@ -118,6 +124,7 @@ fn parse(text: &str) -> Option<FaultKind> {
         count => count.parse().ok().map(FaultPoint::AfterOutputs),
     };
     Some(match parts[..] {
+        ["change", place] => FaultKind::ChangeWord { place: place.parse().ok()? },
         ["close", at] => FaultKind::Close(point(at)?),
         ["cross"] => FaultKind::Cross,
         ["drop", count] => {
@@ -150,6 +157,7 @@ fn error_status(text: &str) -> Option<u16> {
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ChangeWord { place } => write!(f, "change:{place}"),
             Self::Close(at) => write!(f, "close:{at}"),
             Self::Cross => f.write_str("cross"),
             Self::DropWords { count } => write!(f, "drop:{count}"),
@@ -187,6 +195,7 @@ mod tests {
     fn every_fault_has_a_text_that_reads_back() {
         let pause = Some(Duration::from_millis(250));
         let cases = [
+            ("change:4", FaultKind::ChangeWord { place: 4 }),
             ("close:head", FaultKind::Close(FaultPoint::BeforeHead)),
             ("close:0", FaultKind::Close(FaultPoint::AfterOutputs(0))),
             ("cross", FaultKind::Cross),

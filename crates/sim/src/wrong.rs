@@ -7,11 +7,16 @@ use crate::faults::FaultKind;
 
 /// Words of thinking that leak into an answer.
 const THOUGHTS: usize = 5;
+/// What stands in place of a word, and in place of itself.
+const CHANGED: [&str; 2] = ["otherwise", "elsewhere"];
 
 impl Answer {
     /// The same answer under a fault; those that break a response leave it as it is.
     pub(crate) fn with_fault(mut self, fault: FaultKind, rng: &mut impl Rng) -> Self {
         match fault {
+            FaultKind::ChangeWord { place } => {
+                self.content = with_another_word(&self.content, place as usize);
+            }
             FaultKind::DropWords { count } => {
                 self.content = without_words(&self.content, count as usize, rng);
             }
@@ -32,6 +37,18 @@ impl Answer {
         }
         self
     }
+}
+
+/// The same tokens, but for one word.
+fn with_another_word(tokens: &Tokens, place: usize) -> Tokens {
+    let mut changed = Tokens::default();
+    for at in 0..tokens.len() {
+        let token = tokens.slice(at..at + 1);
+        let (space, word) = token.split_at(token.len() - token.trim_start().len());
+        let other = if word == CHANGED[0] { CHANGED[1] } else { CHANGED[0] };
+        changed.push(space, if at == place { other } else { word });
+    }
+    changed
 }
 
 /// What is left when so many words after the first are missing.
@@ -86,6 +103,16 @@ mod tests {
         for (text, left) in [("M a b", "M"), ("M", "M"), ("", "")] {
             assert_eq!(spoilt(text, FaultKind::DropWords { count: 9 }, 0).0, left);
         }
+    }
+
+    #[test]
+    fn one_word_is_another() {
+        for (place, text) in [(0, "otherwise a b"), (2, "M a otherwise"), (3, "M a b")] {
+            let found = spoilt("M a b", FaultKind::ChangeWord { place }, 0);
+            assert_eq!(found, (text.to_owned(), FinishReason::Stop));
+        }
+        let fault = FaultKind::ChangeWord { place: 0 };
+        assert_eq!(spoilt("otherwise", fault, 0).0, "elsewhere");
     }
 
     #[test]

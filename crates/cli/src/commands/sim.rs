@@ -75,7 +75,8 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     close_after_stream: bool,
     /// Let every Nth request fail: N=status:503, N=reset:4, N=stall:4, N=close:4, N=end:4; or answer
-    /// it wrong: N=cross (with the next request), N=drop:2 and N=length:5 (words), N=model, N=think
+    /// it wrong: N=cross (with the next request), N=drop:2 and N=length:5 (words), N=change:3 (the
+    /// word at that place), N=model, N=think
     #[arg(long, value_name = "N=FAULT")]
     fault: Vec<String>,
     /// Answers that the server knows: one JSON object a line, {"prompt", "answer"}

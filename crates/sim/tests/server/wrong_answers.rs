@@ -13,6 +13,7 @@ async fn each_way_of_being_wrong() {
     let right = "M1 go go go go go go";
     for (fault, expected, finish, model) in [
         ("none", right, "stop", "sim-model"),
+        ("change:2", "M1 go otherwise go go go go", "stop", "sim-model"),
         ("drop:2", "M1 go go go go", "stop", "sim-model"),
         ("length:3", "M1 go go", "length", "sim-model"),
         ("length:7", right, "stop", "sim-model"),
