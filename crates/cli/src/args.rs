@@ -9,8 +9,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use self::run::RunArgs;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
-    grade::GradeArgs, observe::ObserveArgs, qualify::QualifyArgs, record::RecordArgs,
-    schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
+    determinism::DeterminismArgs, grade::GradeArgs, observe::ObserveArgs, qualify::QualifyArgs,
+    record::RecordArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Record(RecordArgs),
     /// Grade the answers that a run kept
     Grade(GradeArgs),
+    /// Say which prompts are answered the same each time, and where two builds part
+    Determinism(DeterminismArgs),
     /// Extract an observation from a saved response
     Observe(ObserveArgs),
     /// Serve a simulated model with known timing

@@ -4,6 +4,7 @@ pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod decide;
 pub(crate) mod demo;
+pub(crate) mod determinism;
 pub(crate) mod grade;
 pub(crate) mod observe;
 pub(crate) mod qualify;
@@ -25,6 +26,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Compare(args) => compare::compare(&args),
         Command::Decide(args) => decide::decide(&args),
         Command::Demo(args) => on_runtime(demo::demo(&args)),
+        Command::Determinism(args) => determinism::determinism(&args),
         Command::Grade(args) => grade::grade(&args),
         Command::Observe(args) => on_runtime(observe::observe(&args)),
         Command::Qualify(args) => on_runtime(qualify::qualify(&args)),

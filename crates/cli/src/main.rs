@@ -19,6 +19,7 @@ mod progress;
 mod qualify;
 mod rebuild;
 mod records;
+mod repeated;
 mod report;
 mod show;
 mod signals;

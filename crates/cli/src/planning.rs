@@ -116,7 +116,7 @@ impl Asked {
     /// The loads that the arguments ask for, one for each cell.
     pub(crate) fn loads(&self, args: &RunArgs) -> anyhow::Result<Vec<Load>> {
         let most = self.prompts.most_requests(&args.prompts);
-        loads(&args.load, self.prompts.due_us(), most)
+        loads(&args.load, self.prompts.due_us(), most, args.prompts.determinism)
     }
 }
 
@@ -206,7 +206,7 @@ impl<'a> Planner<'a> {
             lengths: self.lengths.clone(),
             suite_version: asked.prompts.suite_version(),
             requests: load.requests,
-            repetitions: 1,
+            repetitions: args.prompts.determinism.unwrap_or(1),
             warmup: load.warmup,
         })
         .map_err(naming_its_flag)?;
@@ -247,7 +247,7 @@ impl<'a> Planner<'a> {
             requests,
             schedule,
             expected: expected.map(Arc::new),
-            keep_answers: args.output.keep_answers,
+            keep_answers: args.output.keep_answers || args.prompts.determinism.is_some(),
             capture: args.output.capture,
         })
     }

@@ -202,6 +202,7 @@ mod tests {
         "connect_timeout",
         "dataset",
         "deployment",
+        "determinism",
         "dry_run",
         "endpoint_path",
         "expect_model",

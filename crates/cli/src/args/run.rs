@@ -103,6 +103,13 @@ pub(crate) struct PromptArgs {
     /// Use the dataset again from its first line when it is too short
     #[arg(long, conflicts_with_all = ["nonce", "trace"])]
     pub(crate) repeat: bool,
+    /// Ask each prompt so many times, in rounds, and say which get the same answer each time;
+    /// `determinism` holds another build's against them. --requests counts the prompts, answers are
+    /// kept, and none is graded
+    #[arg(long, value_name = "TIMES")]
+    #[arg(conflicts_with_all = ["duration", "repeat", "search", "trace"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(2..=1000))]
+    pub(crate) determinism: Option<u64>,
     /// Length of a synthetic prompt, as the server counts it
     #[arg(long, value_name = "TOKENS", default_value_t = 512, conflicts_with = "dataset")]
     pub(crate) input_tokens: u64,

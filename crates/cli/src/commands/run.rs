@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::args::Format;
 use crate::args::run::RunArgs;
 use crate::calibration::{FLAT_OUT_STREAMS, Pace, calibrate};
+use crate::commands::determinism;
 use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
@@ -78,6 +79,9 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         if args.output.format != Format::Json {
             console::result(&show::run(&result, args.output.format))?;
         }
+        if args.prompts.determinism.is_some() {
+            say_which_are_stable(&result, args.output.format)?;
+        }
         measured.push(result);
         if *stop.borrow() {
             break;
@@ -87,6 +91,21 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         console::result(&as_json(&measured)?)?;
     }
     Ok(exit)
+}
+
+/// Writes which prompts were answered the same each time. Where the record is printed, they are said
+/// beside it.
+fn say_which_are_stable(measured: &Measured, format: Format) -> anyhow::Result<()> {
+    let (report, repeated) = determinism::of_run(&measured.dir)?;
+    let shown = show::determinism(&report, &repeated.names, format);
+    match format {
+        Format::Json => console::remark(&shown),
+        Format::Markdown | Format::Table => {
+            let path = measured.dir.path().join(determinism::REPORT);
+            console::result(&format!("{shown}\n\n{}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Measures this client at each cell's number of streams, and warns of rates that it cannot observe.

@@ -14,15 +14,17 @@ use crate::args::run::{Arrival, LoadArgs};
 const REQUESTS: u64 = 64;
 
 /// Resolves every load that the arguments ask for; `due_us` are the times of a trace, and `most`
-/// bounds the requests of a closed loop that time ends.
+/// bounds the requests of a closed loop that time ends. With `repetitions`, the requests that are asked
+/// for are so many rounds of them.
 pub(crate) fn loads(
     args: &LoadArgs,
     due_us: Option<Arc<[u64]>>,
     most: u64,
+    repetitions: Option<u64>,
 ) -> anyhow::Result<Vec<Load>> {
     let specs = specs(args, due_us)?;
     let closed = args.request_rate.is_none() && !args.trace;
-    let end = end(args, closed.then_some(most))?;
+    let end = repeated(end(args, closed.then_some(most))?, args, repetitions)?;
     let flag = match (&args.request_rate, args.trace) {
         (Some(_), _) => "--request-rate",
         (None, true) => "--trace",
@@ -65,15 +67,33 @@ pub(crate) fn open_loop(args: &LoadArgs, rates: Rates) -> LoadSpec {
 
 /// What ends a cell: requests, a duration, or stages and traces by themselves.
 fn end(args: &LoadArgs, most: Option<u64>) -> anyhow::Result<LoadEnd> {
-    let staged = args.concurrency.as_ref().is_some_and(|clients| clients.staged)
-        || args.request_rate.as_ref().is_some_and(|rates| rates.staged)
-        || args.trace;
+    let staged = is_staged(args);
     let duration_ms = args.duration.map(|length| millis("--duration", length)).transpose()?;
     let requests = match args.requests {
         None if !staged && duration_ms.is_none() => Some(REQUESTS),
         asked => asked.or(most),
     };
     Ok(LoadEnd { requests, duration_ms })
+}
+
+/// Whether stages or a trace end a cell by themselves.
+fn is_staged(args: &LoadArgs) -> bool {
+    args.concurrency.as_ref().is_some_and(|clients| clients.staged)
+        || args.request_rate.as_ref().is_some_and(|rates| rates.staged)
+        || args.trace
+}
+
+/// So many rounds of the requests that are asked for; time must not end any of them early.
+fn repeated(end: LoadEnd, args: &LoadArgs, repetitions: Option<u64>) -> anyhow::Result<LoadEnd> {
+    let Some(repetitions) = repetitions else { return Ok(end) };
+    if is_staged(args) {
+        bail!(
+            "--determinism asks each prompt {repetitions} times, and stages of a load end by time: give \
+             one --concurrency or --request-rate"
+        );
+    }
+    let requests = end.requests.map(|requests| requests.saturating_mul(repetitions));
+    Ok(LoadEnd { requests, ..end })
 }
 
 /// Cells are told apart by their names.

@@ -28,9 +28,12 @@ pub(crate) struct PromptFile {
     expectations: Option<Expectations>,
 }
 
-/// What keeps the prompts of this run apart from those of any other; `None` where nothing is to.
+/// What keeps the prompts of this run apart from those of any other; `None` where nothing is to. Answers
+/// of two runs can be held against each other only where both were asked the same.
 pub(super) fn nonce(args: &PromptArgs) -> anyhow::Result<Option<u64>> {
-    let wanted = args.nonce || args.dataset.is_none() && !args.allow_cached_prompts;
+    let asked_again = args.determinism.is_some() && args.nonce_seed.is_none();
+    let apart = args.dataset.is_none() && !args.allow_cached_prompts && !asked_again;
+    let wanted = args.nonce || apart;
     match args.nonce_seed {
         _ if !wanted => Ok(None),
         Some(seed) => Ok(Some(seed)),
@@ -46,7 +49,9 @@ impl PromptFile {
         let shown = file.display().to_string();
         let bytes = read_dataset(file)?;
         let dataset = Dataset::parse(&bytes, &shown)?;
-        let expectations = if args.no_grade { None } else { Expectations::of(&dataset, &bytes)? };
+        // Receipts are joined by prompts, of which several requests have the same.
+        let ungraded = args.no_grade || args.determinism.is_some();
+        let expectations = if ungraded { None } else { Expectations::of(&dataset, &bytes)? };
         if dataset.skipped() > 0 {
             console::remark(&format!(
                 "note: {shown}: {} conversations without a prompt were left out",

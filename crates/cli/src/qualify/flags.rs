@@ -14,9 +14,10 @@ use crate::args::run::RunArgs;
 use crate::args::{Cli, Command as Asked};
 
 /// Flags that a qualification decides itself, and what to do instead.
-const DECIDED_HERE: [(&str, &str); 13] = [
+const DECIDED_HERE: [(&str, &str); 14] = [
     ("attainment", "a qualification searches for nothing"),
     ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
+    ("determinism", "a run of its own finds out which answers are the same each time"),
     ("dry-run", "`streamgauge qualify --plan-only` sends nothing"),
     ("format", "give --format to `qualify`"),
     ("help", "it is no setting"),

@@ -6,12 +6,13 @@ use crate::process::run;
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 13] = [
+    const COMMANDS: [&str; 14] = [
         "",
         "calibrate",
         "compare",
         "decide",
         "demo",
+        "determinism",
         "grade",
         "observe",
         "qualify",

@@ -8,6 +8,7 @@ mod compared;
 mod datasets;
 mod decided;
 mod descriptors;
+mod determinism;
 mod files;
 mod formats;
 mod golden;
