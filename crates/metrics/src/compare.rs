@@ -12,13 +12,14 @@ mod matching;
 mod pairing;
 #[cfg(test)]
 mod tests;
+mod turnovers;
 
 use std::fmt;
 
 use streamgauge_schema::{
     CellComparison, CellComparisonV2, ComparedFigure, ComparedRun, Comparison, ComparisonSchema,
-    EvidenceMode, Identifier, MetricComparison, MetricComparisonV2, OrderedMap, PublicText,
-    RunRecord, RunRecordV2,
+    EvidenceMode, Identifier, MetricComparison, MetricComparisonV2, OrderedMap, Phase, PublicText,
+    RunRecord, RunRecordV2, Turnover,
 };
 
 use crate::gate::{
@@ -28,7 +29,7 @@ use crate::gate::{
 use crate::record::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL};
 use crate::stood::Compared;
 
-pub use blocks::{BlockRules, Turnovers, compare_blocks};
+pub use blocks::{BlockRules, compare_blocks};
 pub use error::CompareError;
 pub(crate) use gates::samples_needed;
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
@@ -68,8 +69,9 @@ impl fmt::Display for Side {
 
 /// Compares a candidate with a baseline by the point rule: one run each, matched by cell.
 ///
-/// Medians of first output, of full duration and of decode rate are gated at 5 percent. A side is
-/// eligible when its run is and when the client did not bend a gated metric. Conditions in
+/// Medians of first output, of full duration and of decode rate are gated at 5 percent. Turnover runs
+/// among the records, at most one of the baseline and two of the candidate, are matched by what they
+/// are, and fill the members of their own. A side is eligible when its run is and when the client did not bend a gated metric. Conditions in
 /// `allow_differing` may differ; the comparison's `qualification` then names them.
 ///
 /// # Errors
@@ -79,13 +81,16 @@ pub fn compare_point(
     candidate: &[RunRecord],
     allow_differing: &[MatchingCondition],
 ) -> Result<Comparison, CompareError> {
-    let baseline = runs_of(Side::Baseline, baseline)?;
-    let candidate = runs_of(Side::Candidate, candidate)?;
+    let (baseline, old_turnovers) = turnovers::part(Side::Baseline, baseline)?;
+    let (candidate, new_turnovers) = turnovers::part(Side::Candidate, candidate)?;
+    let baseline = runs_of(Side::Baseline, &baseline)?;
+    let candidate = runs_of(Side::Candidate, &candidate)?;
     let pairs = pair(&baseline, &candidate)?;
 
     let (allowed, forbidden): (Vec<Difference>, Vec<Difference>) = pairs
         .iter()
         .flat_map(|(baseline, candidate)| matching::differences(baseline, candidate, &GATED_IDS))
+        .chain(turnovers::differences(&old_turnovers, &new_turnovers))
         .partition(|difference| allow_differing.contains(&difference.condition));
     if !forbidden.is_empty() {
         return Err(CompareError::Differing { differences: forbidden });
@@ -95,18 +100,22 @@ pub fn compare_point(
         .iter()
         .map(|(baseline, candidate)| (baseline.load.cell.clone(), cell(baseline, candidate)));
     let cells = OrderedMap(cells.collect());
+    let [baseline_turnover, candidate_turnover, candidate_turnover_repeat] =
+        turnovers::in_version_1(old_turnovers, new_turnovers)?;
+    let of_candidate: Vec<&Turnover> =
+        [&candidate_turnover, &candidate_turnover_repeat].into_iter().flatten().collect();
     Ok(Comparison {
         schema: ComparisonSchema::V1,
         baseline_image: image(Side::Baseline, &baseline)?,
         candidate_image: image(Side::Candidate, &candidate)?,
         performance_gate_passed: performance_gate(&cells),
         cells,
-        strict_turnover_gate_passed: strict_turnover_gate(&[]),
+        strict_turnover_gate_passed: strict_turnover_gate(&of_candidate),
         qualification: qualification(&pairs, &allowed),
         promotion: undecided(),
-        baseline_turnover: None,
-        candidate_turnover: None,
-        candidate_turnover_repeat: None,
+        baseline_turnover,
+        candidate_turnover,
+        candidate_turnover_repeat,
         human_decision: undecided(),
     })
 }
@@ -118,6 +127,9 @@ type Pair<'a> = (&'a RunRecordV2, &'a RunRecordV2);
 #[must_use]
 pub fn was_compared(compared: Compared<'_>, record: &RunRecord) -> bool {
     let RunRecord::V2(run) = record else { return false };
+    if run.phase == Phase::Turnover {
+        return was_turnover_compared(compared, run);
+    }
     match compared {
         Compared::V1(comparison) => {
             let cell = comparison.cells.iter().find(|(name, _)| **name == run.load.cell);
@@ -126,6 +138,24 @@ pub fn was_compared(compared: Compared<'_>, record: &RunRecord) -> bool {
         Compared::V2(comparison) => {
             let cell = comparison.cells.iter().find(|(name, _)| **name == run.load.cell);
             cell.is_some_and(|(_, cell)| has_run_figures(cell, run))
+        }
+    }
+}
+
+fn was_turnover_compared(compared: Compared<'_>, run: &RunRecordV2) -> bool {
+    let Some(report) = &run.turnover else { return false };
+    match compared {
+        Compared::V1(comparison) => {
+            let turnovers = [
+                &comparison.baseline_turnover,
+                &comparison.candidate_turnover,
+                &comparison.candidate_turnover_repeat,
+            ];
+            turnovers.into_iter().flatten().any(|turnover| *turnover == report.outcome)
+        }
+        Compared::V2(comparison) => {
+            let turnover = comparison.turnover.as_ref();
+            turnover.is_some_and(|it| turnovers::holds([&it.baseline, &it.candidate], run))
         }
     }
 }
@@ -155,7 +185,10 @@ fn has_run_figures(cell: &CellComparisonV2, run: &RunRecordV2) -> bool {
 }
 
 /// The runs of one side, each with every gated metric and a cell of its own.
-fn runs_of(side: Side, records: &[RunRecord]) -> Result<Vec<&RunRecordV2>, CompareError> {
+fn runs_of<'a>(
+    side: Side,
+    records: &[&'a RunRecord],
+) -> Result<Vec<&'a RunRecordV2>, CompareError> {
     let mut runs: Vec<&RunRecordV2> = Vec::with_capacity(records.len());
     for record in records {
         let missing = |metrics| CompareError::MetricsMissing {

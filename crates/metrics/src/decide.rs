@@ -57,7 +57,7 @@ pub enum DecideError {
 /// When the candidate is promoted although the comparison did not pass and nothing overrides it, or
 /// when there is nothing to override.
 pub fn decide(input: DecisionInput<'_>) -> Result<Decision, DecideError> {
-    let Standings { gates, strict_turnover, outcome } = standings(input.compared);
+    let Standings { gates, turnover, outcome } = standings(input.compared);
     let passed = outcome == GateStanding::Pass;
     match (input.choice, &input.override_reason) {
         (DecisionChoice::Promote, None) if !passed => {
@@ -86,7 +86,7 @@ pub fn decide(input: DecisionInput<'_>) -> Result<Decision, DecideError> {
         baseline,
         candidate,
         outcome,
-        strict_turnover,
+        turnover,
         gates,
         evidence: input.evidence,
     };

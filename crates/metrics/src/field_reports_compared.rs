@@ -8,7 +8,7 @@ use streamgauge_schema::{
 };
 
 use crate::change::Change;
-use crate::compare::{BlockRules, Pairing, Turnovers, compare_blocks};
+use crate::compare::{BlockRules, Pairing, compare_blocks};
 use crate::little::littles_inflight;
 use crate::sample_blocks::{Sides, add_share, metric};
 
@@ -24,7 +24,7 @@ fn compared(sides: &Sides) -> ComparisonV2 {
         allow_differing: &[],
         limitations: &[],
     };
-    compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap()
+    compare_blocks(&baseline, &candidate, &rules).unwrap()
 }
 
 fn ttft(comparison: &ComparisonV2) -> &MetricComparisonV2 {
@@ -166,7 +166,7 @@ fn who_refuses_work_is_not_faster() {
             allow_differing: &[],
             limitations: &[],
         };
-        let found = compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap();
+        let found = compare_blocks(&baseline, &candidate, &rules).unwrap();
         assert_eq!(found.verdict, GateVerdict::NotEvaluated);
         assert!(found.cells.0[0].1.speed_void.is_some());
     }

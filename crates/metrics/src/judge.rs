@@ -9,12 +9,12 @@ mod limitations;
 mod metric;
 mod said;
 mod speed;
+mod turnover;
 
 use streamgauge_schema::{
-    CellComparisonV2, ComparisonMethod, ComparisonV2, GateInForce, GateVerdict, Turnover,
+    CellComparisonV2, ComparisonMethod, ComparisonV2, GateInForce, GateVerdict,
 };
 
-use crate::gate::strict_turnover_gate;
 use metric::Standing;
 
 pub(crate) use said::said;
@@ -48,8 +48,9 @@ pub(crate) fn judge(comparison: &mut ComparisonV2) {
     }
     comparison.pass_level = 1.0 - terms.alpha;
     (comparison.gates_judged, comparison.fail_level) = judge_speed(cells, terms);
-    let turnovers: Vec<&Turnover> = comparison.candidate_turnovers.iter().collect();
-    comparison.strict_turnover = strict_turnover(&turnovers);
+    if let Some(turnover) = &mut comparison.turnover {
+        turnover::judge(turnover, terms.alpha);
+    }
     comparison.verdict = verdict(comparison);
     limitations::state(comparison);
 }
@@ -72,18 +73,11 @@ fn judge_speed(
     (judged as u64, fail_level)
 }
 
-fn strict_turnover(candidate: &[&Turnover]) -> GateVerdict {
-    match (candidate.is_empty(), strict_turnover_gate(candidate)) {
-        (true, _) => GateVerdict::NotEvaluated,
-        (false, true) => GateVerdict::Pass,
-        (false, false) => GateVerdict::Fail,
-    }
-}
-
 /// The worst of all gates: what fails comes first, then what could not be judged, then what noise
 /// left open. Nothing judged passes nothing. Turnovers count where there are any.
 fn verdict(comparison: &ComparisonV2) -> GateVerdict {
-    let turnover = Some(comparison.strict_turnover).filter(|it| *it != GateVerdict::NotEvaluated);
+    let turnover = comparison.turnover.as_ref().filter(|it| !it.candidate.is_empty());
+    let turnover = turnover.map(|it| it.verdict);
     let metrics = comparison.cells.iter().flat_map(|(_, cell)| cell.metrics.iter());
     let mut found: Vec<GateVerdict> = metrics.map(|(_, metric)| metric.verdict).collect();
     if found.is_empty() {

@@ -67,12 +67,15 @@ mod request;
 mod sample_blocks;
 #[cfg(test)]
 mod sample_run;
+#[cfg(test)]
+mod sample_turnover;
 mod sent;
 mod sorted;
 mod statistic;
 mod stood;
 mod student;
 mod tiles;
+mod turnover;
 mod verify;
 mod whole;
 
@@ -82,8 +85,8 @@ pub use catalogue::{MetricSpec, Population, Presence, catalogue};
 pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use compare::{
-    BlockRules, CompareError, Difference, MatchingCondition, Pairing, Side, Turnovers,
-    UnknownCondition, compare_blocks, compare_point, was_compared,
+    BlockRules, CompareError, Difference, MatchingCondition, Pairing, Side, UnknownCondition,
+    compare_blocks, compare_point, was_compared,
 };
 pub use decide::{DecideError, DecisionInput, decide};
 pub use error::RecordError;

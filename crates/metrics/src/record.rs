@@ -15,13 +15,14 @@ mod receipts;
 mod responses;
 #[cfg(test)]
 mod tests;
+mod turnover;
 
 use std::collections::BTreeMap;
 
 use streamgauge_schema::{
     Boundary, Case, CaseOutcome, Completion, Counts, Digest, EndReason, Evidence, Grades,
-    Identifier, JournalHeader, JournalTrailer, Phase, Plan, PublicText, RequestLine, Role,
-    RunRecordV1, RunRecordV2, RunStatus, Timestamp,
+    Identifier, JournalHeader, JournalTrailer, Phase, Plan, PromptSource, PublicText, RequestLine,
+    Role, RunRecordV1, RunRecordV2, RunStatus, Timestamp,
 };
 
 use crate::catalogue::{catalogue, metrics_of};
@@ -31,8 +32,8 @@ use crate::sent::Sent;
 
 pub use collect::{CollectedRun, RunCollector};
 pub(crate) use conditions::{
-    EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED,
-    RETURNED_MODELS_LABEL,
+    DATASET_LABEL, EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED,
+    RETURNED_MODELS_LABEL, published,
 };
 pub use journal::check_plan;
 
@@ -90,8 +91,12 @@ fn collected<'a>(input: &RunInput<'a>) -> Result<CollectedRun<'a>, RecordError> 
     run.close(input.trailer)
 }
 
-fn record_of(run: CollectedRun<'_>, evidence: Vec<Evidence>) -> Result<RunRecordV2, RecordError> {
+fn record_of(
+    mut run: CollectedRun<'_>,
+    evidence: Vec<Evidence>,
+) -> Result<RunRecordV2, RecordError> {
     let plan = run.plan;
+    let turnover = run.turnover.take();
     let measured = &run.measured;
     let metrics = metrics_of(measured)?;
     let status = status(&run);
@@ -105,7 +110,7 @@ fn record_of(run: CollectedRun<'_>, evidence: Vec<Evidence>) -> Result<RunRecord
         status,
         started_at: run.header.started_at,
         completed_at: completed_at(&run),
-        phase: Phase::Performance,
+        phase: phase(plan),
         role: Role::Serving,
         boundary: Boundary::RoleCompletion,
         evidence_mode: plan.evidence_mode.clone(),
@@ -122,6 +127,7 @@ fn record_of(run: CollectedRun<'_>, evidence: Vec<Evidence>) -> Result<RunRecord
         metrics,
         evidence,
         instrument,
+        turnover: turnover::report(turnover, &run, &load),
         windows,
         load,
     };
@@ -168,6 +174,14 @@ pub fn to_v1(record: &RunRecordV2) -> Result<RunRecordV1, RecordError> {
     };
     old.run_id = run_id(&name, old.digest(&name)?)?;
     Ok(old)
+}
+
+/// What a run is for shows in its prompts.
+fn phase(plan: &Plan) -> Phase {
+    match plan.workload.source {
+        PromptSource::Dataset { .. } | PromptSource::Synthetic { .. } => Phase::Performance,
+        PromptSource::Turnover { .. } => Phase::Turnover,
+    }
 }
 
 /// A run that was stopped or cut off is not completed, nor is one whose time was over before every

@@ -4,8 +4,9 @@
 use std::sync::LazyLock;
 
 use streamgauge_schema::{
-    Digest, Direction, EndReason, Identifier, JournalTrailer, Metric, PublicText, RequestLine,
-    RunRecord, RunRecordV2, Timestamp, Unit,
+    Digest, Direction, EndReason, Identifier, JournalTrailer, Metric, OutputPolicy, Phase,
+    PublicText, RequestLine, RunRecord, RunRecordV2, Timestamp, Turnover, TurnoverFailure,
+    TurnoverFailureClass, TurnoverReport, Unit,
 };
 
 use crate::record::{RunInput, build_record};
@@ -70,6 +71,35 @@ pub(crate) fn run(variant: &str, minute: i64) -> RunRecordV2 {
     for metric in &mut run.metrics {
         metric.samples = 1_000;
     }
+    run
+}
+
+/// A turnover run of sixty requests with prompts of its own, of which so many had the wrong output.
+pub(crate) fn turnover_run(
+    variant: &str,
+    minute: i64,
+    policy: OutputPolicy,
+    failed: u64,
+) -> RunRecordV2 {
+    let mut run = run(variant, minute);
+    let failure = |request_index| TurnoverFailure {
+        request_index,
+        failure_class: TurnoverFailureClass::ControlledOutputFailed,
+        words: Some(31),
+        finish_reasons: vec![PublicText::new("stop").unwrap()],
+        canary_passed: Some(true),
+    };
+    run.phase = Phase::Turnover;
+    run.suite_sha256 = Digest::of(run.run_id.as_str().as_bytes());
+    let outcome = Turnover {
+        requests: 60,
+        exact_output_passed: 60 - failed,
+        failed,
+        responses_received: 60,
+        performance_eligible: failed == 0,
+        failures: (0..failed).map(failure).collect(),
+    };
+    run.turnover = Some(TurnoverReport { policy, count: 32, waves: 4, outcome });
     run
 }
 

@@ -25,8 +25,8 @@ pub enum Compared<'a> {
 pub struct Standings {
     /// Each gate of each cell, in the comparison's order.
     pub gates: Vec<StoodGate>,
-    /// The strict turnover gate; `None` when no turnover run of the candidate was given.
-    pub strict_turnover: Option<GateStanding>,
+    /// The gate on turnover runs; `None` when none of the candidate was given.
+    pub turnover: Option<GateStanding>,
     /// What all of them amount to.
     pub outcome: GateStanding,
 }
@@ -74,7 +74,7 @@ fn of_points(comparison: &Comparison) -> Standings {
     };
     Standings {
         gates: gates.collect(),
-        strict_turnover: (!candidate_turnovers(comparison).is_empty()).then(turnover),
+        turnover: (!candidate_turnovers(comparison).is_empty()).then(turnover),
         outcome: match verdict(comparison) {
             GateOutcome::Failed => GateStanding::Fail,
             GateOutcome::Ineligible => GateStanding::Ineligible,
@@ -153,10 +153,10 @@ fn of_intervals(comparison: &ComparisonV2) -> Standings {
     let gates = comparison.cells.iter().flat_map(|(name, cell)| {
         cell.metrics.iter().map(|(metric, figures)| interval_gate(name, metric, figures))
     });
-    let turnover = !comparison.candidate_turnovers.is_empty();
+    let turnover = comparison.turnover.as_ref().filter(|it| !it.candidate.is_empty());
     Standings {
         gates: gates.collect(),
-        strict_turnover: turnover.then(|| standing(comparison.strict_turnover)),
+        turnover: turnover.map(|it| standing(it.verdict)),
         outcome: standing(comparison.verdict),
     }
 }
@@ -218,7 +218,7 @@ mod tests {
         let found = points(&[]);
         assert_eq!(verdicts(&found), ["pass"; 6]);
         // Its figures pass; the repeated turnover does not.
-        assert_eq!(found.strict_turnover, Some(GateStanding::Fail));
+        assert_eq!(found.turnover, Some(GateStanding::Fail));
         assert_eq!(found.outcome, GateStanding::Fail);
         let gate = &found.gates[5];
         assert_eq!(
@@ -247,13 +247,13 @@ mod tests {
         let found = standings(Compared::V2(&comparison));
         let void = "not_evaluated";
         assert_eq!(verdicts(&found), ["pass", "fail", "inconclusive", void, void, void]);
-        let outcomes = (found.strict_turnover, found.outcome);
+        let outcomes = (found.turnover, found.outcome);
         assert_eq!(outcomes, (Some(GateStanding::Fail), GateStanding::Fail));
         assert!(found.gates[1].fail_interval.is_some() && found.gates[3].fail_interval.is_none());
 
         let mut without = comparison;
-        without.candidate_turnovers.clear();
-        assert_eq!(standings(Compared::V2(&without)).strict_turnover, None);
+        without.turnover.as_mut().unwrap().candidate.clear();
+        assert_eq!(standings(Compared::V2(&without)).turnover, None);
     }
 
     #[test]

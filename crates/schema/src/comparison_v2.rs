@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{OrderedMap, Turnover};
+use crate::digest::Digest;
+use crate::expectation::OutputPolicy;
 use crate::gate::{GateStatistic, GateVerdict};
 use crate::nullable::nullable;
 use crate::record::{Direction, EvidenceMode, Interval, TimeBasis, TokenSource, Unit, WindowName};
@@ -144,13 +146,11 @@ pub struct ComparisonV2 {
     pub allowed_differences: Vec<AllowedDifference>,
     /// The cells in the order in which they were first measured.
     pub cells: OrderedMap<CellComparisonV2>,
-    /// The baseline's turnover runs.
-    pub baseline_turnovers: Vec<Turnover>,
-    /// The candidate's turnover runs.
-    pub candidate_turnovers: Vec<Turnover>,
-    /// Whether every turnover run of the candidate passed strictly; not evaluated without one.
-    pub strict_turnover: GateVerdict,
-    /// What all gates amount to: the worst of them.
+    /// The turnover runs of both sides; absent when there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turnover: Option<TurnoverComparison>,
+    /// What all gates amount to: the worst of them. The turnover counts where the candidate has such
+    /// runs.
     pub verdict: GateVerdict,
     /// Why the comparison says less than it seems to.
     pub limitations: Vec<Limitation>,
@@ -410,4 +410,47 @@ pub struct Limitation {
     pub kind: LimitationKind,
     /// What it means here.
     pub text: PublicText,
+}
+
+/// The turnover runs of both sides, and the gate on them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TurnoverComparison {
+    /// The baseline's runs, by their starts.
+    pub baseline: Vec<ComparedTurnover>,
+    /// The candidate's runs, by their starts.
+    pub candidate: Vec<ComparedTurnover>,
+    /// Requests of the baseline that had exactly the controlled output. Of runs that sent the same
+    /// prompts only the first is counted, as the others say little of their own. `None` without a run.
+    #[serde(deserialize_with = "nullable")]
+    pub baseline_exact: Option<Tally>,
+    /// The same of the candidate.
+    #[serde(deserialize_with = "nullable")]
+    pub candidate_exact: Option<Tally>,
+    /// Chance of counts at least as far apart if the sides did not differ, by Fisher's exact test.
+    #[serde(deserialize_with = "nullable")]
+    pub p_value: Option<f64>,
+    /// What the gate amounts to. It fails where a strict run of the candidate has a failed request, or
+    /// where the candidate is exact less often than the baseline by more than chance explains.
+    pub verdict: GateVerdict,
+    /// Why.
+    pub reason: PublicText,
+}
+
+/// One turnover run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ComparedTurnover {
+    /// The record's own id, which holds its digest.
+    pub run_id: Identifier,
+    /// Start of the run.
+    pub started_at: Timestamp,
+    /// Digest of its prompts as they were sent.
+    pub prompts_sha256: Digest,
+    /// What a wrong answer means for the run.
+    pub policy: OutputPolicy,
+    /// What became of its requests.
+    pub outcome: Turnover,
 }

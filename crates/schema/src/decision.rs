@@ -85,9 +85,9 @@ pub struct Decision {
     pub candidate: DecidedBuild,
     /// What all gates amounted to.
     pub outcome: GateStanding,
-    /// The strict turnover gate; `None` when no turnover run of the candidate was given.
+    /// The gate on turnover runs; `None` when none of the candidate was given.
     #[serde(deserialize_with = "nullable")]
-    pub strict_turnover: Option<GateStanding>,
+    pub turnover: Option<GateStanding>,
     /// Each gate of each cell as it stood, in the comparison's order.
     pub gates: Vec<StoodGate>,
     /// The files that were decided on: the comparison, then the records of runs that were at hand.

@@ -76,9 +76,10 @@ pub use comparison::{
     TurnoverFailure, TurnoverFailureClass,
 };
 pub use comparison_v2::{
-    AllowedDifference, Build, CellComparisonV2, ComparedFigure, ComparedRun, ComparisonMethod,
-    ComparisonSchemaV2, ComparisonV2, CountFinding, Equivalence, FindingName, FindingVerdict,
-    GateInForce, Limitation, LimitationKind, Looks, MetricComparisonV2, Tally, ValueFinding,
+    AllowedDifference, Build, CellComparisonV2, ComparedFigure, ComparedRun, ComparedTurnover,
+    ComparisonMethod, ComparisonSchemaV2, ComparisonV2, CountFinding, Equivalence, FindingName,
+    FindingVerdict, GateInForce, Limitation, LimitationKind, Looks, MetricComparisonV2, Tally,
+    TurnoverComparison, ValueFinding,
 };
 pub use dataset_manifest::{DatasetGenerator, DatasetManifest, DatasetManifestSchema};
 pub use decision::{
@@ -128,7 +129,7 @@ pub use record::{
     Boundary, CacheState, Calibration, Case, Condition, Counts, Deployment, Direction, Evidence,
     EvidenceMode, InstrumentReport, Interval, IntervalBasis, LoadReport, Metric, MetricV1,
     Performance, Phase, Role, RunRecord, RunRecordV1, RunRecordV2, RunStatus, Spread, StageReport,
-    TimeBasis, TokenAccounting, TokenSource, Unit, Window, WindowName, Windows,
+    TimeBasis, TokenAccounting, TokenSource, TurnoverReport, Unit, Window, WindowName, Windows,
 };
 pub use request::Request;
 pub use search::{ProbeFault, SearchProbe, SearchReport, SearchSchema, SearchedLoad};

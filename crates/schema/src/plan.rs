@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::expectation::OutputPolicy;
 use crate::grade::Grading;
 use crate::json::Json;
 use crate::load::Load;
@@ -194,6 +195,18 @@ pub enum PromptSource {
         /// server's cache knows nothing of another run's; `None` adds no line.
         #[serde(deserialize_with = "nullable")]
         nonce: Option<u64>,
+    },
+    /// Short prompts, each of which asks for a marker of its own and a word, again and again. A run
+    /// of them is a turnover run.
+    Turnover {
+        /// The word.
+        word: String,
+        /// How often each answer has to hold it.
+        count: u64,
+        /// What a wrong answer means for the run.
+        policy: OutputPolicy,
+        /// Seed of the markers.
+        seed: u64,
     },
 }
 

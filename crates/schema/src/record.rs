@@ -5,6 +5,7 @@
 //! In files and digests the members are sorted.
 
 mod parts;
+mod turnover;
 mod versions;
 mod words;
 
@@ -12,6 +13,7 @@ pub use parts::{
     Calibration, Case, Condition, Counts, Deployment, Evidence, InstrumentReport, Interval,
     LoadReport, Metric, MetricV1, Performance, Spread, StageReport, Window, Windows,
 };
+pub use turnover::TurnoverReport;
 pub use versions::{RunRecord, RunRecordV1, RunRecordV2};
 pub use words::{
     Boundary, CacheState, Direction, EvidenceMode, IntervalBasis, Phase, Role, RunStatus,

@@ -231,6 +231,22 @@ pub enum WorkloadError {
         /// Measured requests asked for.
         requested: u64,
     },
+    /// A word that an answer is to repeat never, or too often.
+    #[error("the word is to be repeated {count} times, which is not within 1 to {most}")]
+    TurnoverCount {
+        /// How often.
+        count: u64,
+        /// The most that is possible.
+        most: u64,
+    },
+    /// What an answer is to repeat is no word.
+    #[error("the word {word:?} is not 1 to {most} letters and digits")]
+    TurnoverWord {
+        /// What was to be repeated.
+        word: String,
+        /// Its most characters.
+        most: usize,
+    },
     /// A warm-up prompt would be one of the measured ones.
     #[error(
         "{file}: line {line}: with the nonce of a warm-up request it is the prompt of another line"

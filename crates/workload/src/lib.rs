@@ -80,6 +80,7 @@
 //! | `cell` | the default name of a cell |
 //! | `dataset` | the lines of a file, checked: requests, traces, conversations |
 //! | `synthetic` | prompts of seeded words, unique or with shared prefixes |
+//! | `turnover` | prompts that each ask for a marker of their own and a word |
 //! | `length` | how many words have the tokens that are wanted |
 //! | `requests` | prompts and settings → requests; what a plan says of them |
 //! | `prompt`, `body` | a prompt as an API takes it → the body as it goes over the wire |
@@ -98,6 +99,7 @@ mod requests;
 mod schedule;
 mod search;
 mod synthetic;
+mod turnover;
 mod unique;
 
 pub use cell::cell_name;
@@ -110,3 +112,4 @@ pub use requests::{Prompts, Requests, RequestsSpec, Reuse};
 pub use schedule::{DueTimes, Schedule};
 pub use search::{Found, Probe, Search, SearchError, SearchSpec};
 pub use synthetic::{MAX_WORDS, MIN_PREFIX_WORDS, MIN_WORDS, SyntheticPrompts};
+pub use turnover::TurnoverPrompts;

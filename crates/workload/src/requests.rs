@@ -19,6 +19,7 @@ use crate::error::WorkloadError;
 use crate::length::Lengths;
 use crate::prompt::{SentPrompt, Text};
 use crate::synthetic::{Spelling, SyntheticPrompts, push_nonce};
+use crate::turnover::TurnoverPrompts;
 use crate::unique;
 use order::Rounds;
 
@@ -64,6 +65,8 @@ pub enum Prompts {
     },
     /// Prompts of seeded words.
     Synthetic(SyntheticPrompts),
+    /// Prompts of a turnover run.
+    Turnover(TurnoverPrompts),
 }
 
 /// What happens when there are more requests than lines in a dataset, and no nonce parts them.
@@ -126,6 +129,10 @@ impl Requests {
             }
             Prompts::Synthetic(prompts) => {
                 let text = Text::Words { prompts: *prompts, stage, index: asked };
+                (SentPrompt::text(&self.format, text), None)
+            }
+            Prompts::Turnover(prompts) => {
+                let text = Text::Given(prompts.prompt(stage, asked).into());
                 (SentPrompt::text(&self.format, text), None)
             }
         };

@@ -19,6 +19,25 @@ pub(crate) fn family_code(seed: u64, family: u64) -> u64 {
     mix(mix(seed ^ FAMILIES).wrapping_add(family))
 }
 
+/// Numbers that [`short_code`] gives are below this: they have eight digits.
+const SHORT_CODES: u64 = 100_000_000;
+/// Bits of the numbers that are mixed for them: the fewest that hold them all.
+const SHORT_BITS: u32 = 27;
+
+/// A number of one request that a model can copy; distinct for all indexes below 50 million of both
+/// stages.
+pub(crate) fn short_code(seed: u64, stage: Stage, index: u64) -> u64 {
+    let seed = mix(seed);
+    let mut code = (ordinal(stage, index) % SHORT_CODES + seed % SHORT_CODES) % SHORT_CODES;
+    // Mixing moves numbers within a cycle, and the next one on it that is small enough is nobody else's.
+    loop {
+        code = mix_short(code ^ seed >> (u64::BITS - SHORT_BITS));
+        if code < SHORT_CODES {
+            return code;
+        }
+    }
+}
+
 /// A number of its own for each request: measured ones are even, warm-up ones odd.
 pub(crate) fn ordinal(stage: Stage, index: u64) -> u64 {
     match stage {
@@ -33,6 +52,17 @@ fn mix(input: u64) -> u64 {
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ mixed >> 31
+}
+
+/// Mixes so many bits; each operation can be undone here too.
+fn mix_short(input: u64) -> u64 {
+    const MASK: u64 = (1 << SHORT_BITS) - 1;
+    let mut mixed = input & MASK;
+    for factor in [0x7feb_352d, 0x846c_a68b] {
+        mixed ^= mixed >> (SHORT_BITS / 2 + 1);
+        mixed = mixed.wrapping_mul(factor) & MASK;
+    }
+    mixed ^ mixed >> (SHORT_BITS / 2 + 1)
 }
 
 #[cfg(test)]

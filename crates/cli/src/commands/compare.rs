@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use streamgauge_metrics::{
-    BlockRules, Compared, MatchingCondition, Pairing, Turnovers, compare_blocks, compare_point,
+    BlockRules, Compared, MatchingCondition, Pairing, compare_blocks, compare_point,
 };
 use streamgauge_schema::{Gates, Json, RunRecord};
 
@@ -132,7 +132,7 @@ fn by_intervals(
         allow_differing: &args.allow_differing,
         limitations: &[],
     };
-    let comparison = compare_blocks(baseline, candidate, Turnovers::default(), &rules)?;
+    let comparison = compare_blocks(baseline, candidate, &rules)?;
     tell(args, Compared::V2(&comparison))
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{RunDir, read_file};
-use streamgauge_metrics::{BlockRules, MatchingCondition, Pairing, Turnovers, compare_blocks};
+use streamgauge_metrics::{BlockRules, MatchingCondition, Pairing, compare_blocks};
 use streamgauge_schema::{
     Activation, ComparisonV2, Digest, Document, Layout, Looks, PublicText, QualificationLine,
     QualificationPhase, QualificationPlan, QualificationSide, RunRecord, Visit, file_bytes,
@@ -45,7 +45,7 @@ pub(crate) fn comparison(
     };
     let (baseline, candidate) =
         (side(QualificationSide::Baseline)?, side(QualificationSide::Candidate)?);
-    Ok(compare_blocks(&baseline, &candidate, Turnovers::default(), &rules)?)
+    Ok(compare_blocks(&baseline, &candidate, &rules)?)
 }
 
 /// The bytes of a comparison's file.

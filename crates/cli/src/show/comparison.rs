@@ -50,7 +50,7 @@ struct View {
     candidate: String,
     /// What was held against what, and how surely.
     design: String,
-    /// What became of the candidate's turnover requests.
+    /// What the gate on turnover runs comes from, where the candidate has such runs.
     turnover: Option<String>,
     findings: Vec<FindingRow>,
     /// What was decided already, where the comparison itself says so.
@@ -130,7 +130,7 @@ impl View {
             baseline: build(&comparison.baseline),
             candidate: build(&comparison.candidate),
             design: design(comparison),
-            turnover: turnover(&comparison.candidate_turnovers),
+            turnover: comparison.turnover.as_ref().map(|it| it.reason.to_string()),
             findings: findings(comparison),
             decided: Vec::new(),
             limitations: comparison.limitations.iter().map(|it| it.text.to_string()).collect(),
@@ -152,9 +152,9 @@ impl View {
     /// What did not pass, what decided the verdict first; alike reasons of a cell once.
     fn not_passed(&self) -> Vec<NotPassed> {
         let mut found: Vec<NotPassed> = Vec::new();
-        let turnover = self.standings.strict_turnover.zip(self.turnover.clone());
+        let turnover = self.standings.turnover.zip(self.turnover.clone());
         if let Some((verdict, reason)) = turnover.filter(|(it, _)| *it != GateStanding::Pass) {
-            found.push(NotPassed { what: "strict turnover".to_owned(), verdict, reason });
+            found.push(NotPassed { what: "turnover".to_owned(), verdict, reason });
         }
         let mut last: Option<&StoodGate> = None;
         for gate in self.standings.gates.iter().filter(|it| it.verdict != GateStanding::Pass) {

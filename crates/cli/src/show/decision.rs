@@ -37,7 +37,7 @@ fn heading(decision: &Decision) -> String {
         }
         (DecisionChoice::Promote, Some(_)) => {
             let gates = decision.gates.iter().map(|gate| gate.verdict);
-            let verdicts = gates.chain(decision.strict_turnover);
+            let verdicts = gates.chain(decision.turnover);
             let against = verdicts.filter(|it| *it != GateStanding::Pass).count();
             format!(
                 "the candidate is PROMOTED, OVERRIDING {against} gates that did not pass \

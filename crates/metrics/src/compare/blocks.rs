@@ -6,11 +6,11 @@
 use streamgauge_schema::{
     AllowedDifference, ComparisonMethod, ComparisonSchemaV2, ComparisonV2, GateVerdict, Gates,
     Identifier, Limitation, LimitationKind, Looks, OrderedMap, PublicText, RunRecord, RunRecordV2,
-    Turnover,
 };
 
 use super::matching::{Difference, MatchingCondition, differences};
 use super::pairing::{CellRuns, cells};
+use super::turnovers::{self, TurnoverRuns};
 use super::{CompareError, Pairing, Side, build, gates, gathered, has_metric};
 use crate::judge::{judge, said};
 
@@ -30,15 +30,6 @@ pub struct BlockRules<'a> {
     pub limitations: &'a [PublicText],
 }
 
-/// The turnover runs of both sides.
-#[derive(Clone, Debug, Default)]
-pub struct Turnovers {
-    /// The baseline's.
-    pub baseline: Vec<Turnover>,
-    /// The candidate's.
-    pub candidate: Vec<Turnover>,
-}
-
 /// Compares a candidate with a baseline by the interval rule: several runs of each side, matched by
 /// cell, each block (or, unpaired, each run) one value a metric.
 ///
@@ -47,10 +38,10 @@ pub struct Turnovers {
 /// beyond its limit, passes when that of level `1 − alpha` lies within it, and is inconclusive
 /// otherwise; with planned looks, `alpha` is divided by their number. Failures, endings, lengths and
 /// what else may be bought with are judged first, and leave no verdict on speed where the sides
-/// differ.
+/// differ. Turnover runs among the records have a gate of their own.
 ///
 /// ```
-/// use streamgauge_metrics::{BlockRules, CompareError, Pairing, Side, Turnovers, compare_blocks};
+/// use streamgauge_metrics::{BlockRules, CompareError, Pairing, Side, compare_blocks};
 /// use streamgauge_schema::Gates;
 /// let rules = BlockRules {
 ///     gates: &Gates::default(),
@@ -59,24 +50,28 @@ pub struct Turnovers {
 ///     allow_differing: &[],
 ///     limitations: &[],
 /// };
-/// let error = compare_blocks(&[], &[], Turnovers::default(), &rules).unwrap_err();
+/// let error = compare_blocks(&[], &[], &rules).unwrap_err();
 /// assert_eq!(error, CompareError::NoRuns { side: Side::Baseline });
 /// ```
 ///
 /// # Errors
 /// When the records lack gated metrics, are not paired as the rules say, differ in a matching
 /// condition, or do not each belong to one build a side; and when the gates contradict the metrics.
-pub fn compare_blocks(
-    baseline: &[RunRecord],
-    candidate: &[RunRecord],
-    turnovers: Turnovers,
+pub fn compare_blocks<'a>(
+    baseline: &'a [RunRecord],
+    candidate: &'a [RunRecord],
     rules: &BlockRules<'_>,
 ) -> Result<ComparisonV2, CompareError> {
-    let baseline = runs_of(Side::Baseline, baseline, rules.gates)?;
-    let candidate = runs_of(Side::Candidate, candidate, rules.gates)?;
+    let (baseline, old_turnovers) = turnovers::part(Side::Baseline, baseline)?;
+    let (candidate, new_turnovers) = turnovers::part(Side::Candidate, candidate)?;
+    let baseline = runs_of(Side::Baseline, &baseline, rules.gates)?;
+    let candidate = runs_of(Side::Candidate, &candidate, rules.gates)?;
     let gates = gates::in_force(rules.gates, baseline[0])?;
     let cells = cells(&baseline, &candidate, rules.pairing)?;
-    let allowed = check(&cells, rules)?;
+    let allowed = check(&cells, turnovers::differences(&old_turnovers, &new_turnovers), rules)?;
+    let with_turnovers = |runs: &[&'a RunRecordV2], turnovers: &TurnoverRuns<'a>| {
+        runs.iter().copied().chain(turnovers.records()).collect::<Vec<_>>()
+    };
     let compared =
         cells.iter().map(|runs| (runs.cell.clone(), gathered::cell(runs, &gates))).collect();
     let stated =
@@ -84,8 +79,8 @@ pub fn compare_blocks(
     let mut comparison = ComparisonV2 {
         schema: ComparisonSchemaV2::V2,
         method: rules.pairing.method(),
-        baseline: build::of(Side::Baseline, &baseline)?,
-        candidate: build::of(Side::Candidate, &candidate)?,
+        baseline: build::of(Side::Baseline, &with_turnovers(&baseline, &old_turnovers))?,
+        candidate: build::of(Side::Candidate, &with_turnovers(&candidate, &new_turnovers))?,
         alpha: rules.gates.alpha(),
         max_failure_ratio: rules.gates.max_failure_ratio(),
         looks: rules.looks.clone(),
@@ -96,9 +91,7 @@ pub fn compare_blocks(
         findings_judged: 0,
         allowed_differences: allowed,
         cells: OrderedMap(compared),
-        baseline_turnovers: turnovers.baseline,
-        candidate_turnovers: turnovers.candidate,
-        strict_turnover: GateVerdict::NotEvaluated,
+        turnover: turnovers::in_version_2(old_turnovers, new_turnovers),
         verdict: GateVerdict::NotEvaluated,
         limitations: rules.limitations.iter().map(stated).collect(),
     };
@@ -109,7 +102,7 @@ pub fn compare_blocks(
 /// The runs of one side, each with every gated metric; at least one.
 fn runs_of<'a>(
     side: Side,
-    records: &'a [RunRecord],
+    records: &[&'a RunRecord],
     gates: &Gates,
 ) -> Result<Vec<&'a RunRecordV2>, CompareError> {
     let run = |record: &'a RunRecord| {
@@ -128,12 +121,13 @@ fn runs_of<'a>(
     if records.is_empty() {
         return Err(CompareError::NoRuns { side });
     }
-    records.iter().map(run).collect()
+    records.iter().copied().map(run).collect()
 }
 
 /// What differs between the sides and was allowed to; an error when the runs cannot be compared.
 fn check(
     cells: &[CellRuns<'_>],
+    of_turnovers: Vec<Difference>,
     rules: &BlockRules<'_>,
 ) -> Result<Vec<AllowedDifference>, CompareError> {
     let gated: Vec<&str> = rules.gates.gates().iter().map(|gate| gate.metric.as_str()).collect();
@@ -147,6 +141,7 @@ fn check(
         }
         found.extend(between_sides(runs, in_blocks, &gated));
     }
+    found.extend(of_turnovers);
     let (allowed, forbidden): (Vec<Difference>, Vec<Difference>) =
         found.into_iter().partition(|it| rules.allow_differing.contains(&it.condition));
     if !forbidden.is_empty() {

@@ -83,7 +83,7 @@ pub enum CompareError {
         metrics: Vec<Identifier>,
     },
     /// A side without a record.
-    #[error("there is no {side} record")]
+    #[error("there is no {side} record of a run that measured speed")]
     NoRuns {
         /// The side.
         side: Side,
@@ -166,6 +166,27 @@ pub enum CompareError {
     StatisticUnknown {
         /// The metric.
         metric: Identifier,
+    },
+    /// More turnover runs than a comparison by the point rule has members for.
+    #[error(
+        "the {side} side has {found} turnover runs: the point rule takes at most {most}; name fewer, \
+         or judge them all by the interval rule"
+    )]
+    TooManyTurnovers {
+        /// The side.
+        side: Side,
+        /// The most that it takes.
+        most: usize,
+        /// What was given.
+        found: usize,
+    },
+    /// A turnover run whose answers were not all graded, so that nobody knows what came of it.
+    #[error("not every answer of the turnover run {run_id} of the {side} was graded")]
+    TurnoverUngraded {
+        /// The record's side.
+        side: Side,
+        /// The record.
+        run_id: Identifier,
     },
 }
 

@@ -139,7 +139,7 @@ pub(super) fn list(differences: &[Difference]) -> String {
 
 /// The shape as the conditions state it: what a load held in the end may differ between two runs of
 /// the same load, where time ends it.
-fn load_shape(run: &RunRecordV2) -> String {
+pub(super) fn load_shape(run: &RunRecordV2) -> String {
     stated(run, &[LOAD_SHAPE_LABEL]).unwrap_or_else(|| {
         format!(
             "{}, {} at once, {} requests after {} of warm-up",
@@ -170,7 +170,7 @@ fn definition(metric: &Metric) -> String {
     format!("{id} in {unit}, {direction}, {window} run, {population}, {tokens}: {definition}")
 }
 
-fn grader(run: &RunRecordV2) -> String {
+pub(super) fn grader(run: &RunRecordV2) -> String {
     let evaluator = run.evaluator_sha256.as_ref().map_or("none".to_owned(), Digest::to_string);
     match stated(run, &[EXPECTED_ANSWERS_LABEL]) {
         None => evaluator,
@@ -178,7 +178,7 @@ fn grader(run: &RunRecordV2) -> String {
     }
 }
 
-fn request_settings(run: &RunRecordV2) -> String {
+pub(super) fn request_settings(run: &RunRecordV2) -> String {
     let labels = ["Request settings", "Extra request members"];
     stated(run, &labels).unwrap_or_else(|| "not stated".to_owned())
 }

@@ -2,12 +2,13 @@
 
 use streamgauge_schema::{
     CacheState, Condition, Digest, Document, EndReason, EvidenceMode, Identifier, JournalTrailer,
-    Plan, PublicText, RequestLine, RunRecord, RunRecordV2, TimeBasis, Timestamp,
+    OutputPolicy, Plan, PublicText, RequestLine, RunRecord, RunRecordV2, TimeBasis, Timestamp,
 };
 
 use super::*;
 use crate::gate::{GateOutcome, verdict};
 use crate::record::{RunInput, build_record, to_v1};
+use crate::sample_blocks::turnover_run;
 use crate::sample_run::{header, plan, refused, succeeded};
 use crate::verify::verify;
 
@@ -169,8 +170,8 @@ fn runs_pair_up_by_cell() {
         (error(&pair, &pair[..1]), "cell c2 stands on the baseline side only"),
         (error(&pair[..1], &pair), "cell c2 stands on the candidate side only"),
         (error(&pair, &only_one), "cell c3 stands on the candidate side only"),
-        (error(&[], &pair), "there is no baseline record"),
-        (error(&pair, &[]), "there is no candidate record"),
+        (error(&[], &pair), "there is no baseline record of a run that measured speed"),
+        (error(&pair, &[]), "there is no candidate record of a run that measured speed"),
         (
             error(&pair[..1], &[one.clone(), one.clone()]),
             "cell c1 has more than one run on the candidate side: the point rule takes one; name one of \
@@ -318,4 +319,39 @@ fn another_model_than_the_expected_one_is_never_eligible() {
     assert_eq!(verdict(&comparison), GateOutcome::Ineligible);
     let said = comparison.qualification.as_str();
     assert!(said.contains("a model other than the expected one answered"), "{said}");
+}
+
+#[test]
+fn turnover_runs_fill_members_of_their_own() {
+    let strict =
+        |variant, minute, failed| turnover_run(variant, minute, OutputPolicy::Strict, failed);
+    let (old, new) = (sample("c1", 100), sample("c1", 100));
+    let of = |run: &RunRecordV2| run.turnover.as_ref().map(|report| report.outcome.clone());
+    let before = strict("old", 60, 7);
+    // The later run comes first among the arguments, and is the repeat nevertheless.
+    let (first, repeat) = (strict("new", 61, 2), strict("new", 62, 3));
+    let candidate = [repeat.clone(), new.clone(), first.clone()];
+    let found = compare(&[old.clone(), before.clone()], &candidate).unwrap();
+    assert_eq!(found.baseline_turnover, of(&before));
+    assert_eq!(found.candidate_turnover, of(&first));
+    assert_eq!(found.candidate_turnover_repeat, of(&repeat));
+    assert!(found.performance_gate_passed && !found.strict_turnover_gate_passed);
+    assert_eq!(verdict(&found), GateOutcome::Failed);
+    let compared = Compared::V1(&found);
+    assert!(
+        was_compared(compared, &v2(&repeat)) && !was_compared(compared, &v2(&strict("new", 63, 4)))
+    );
+    assert!(verify(&Document::Comparison(Box::new(found))).holds());
+
+    let passed = compare(std::slice::from_ref(&old), &[new.clone(), strict("new", 61, 0)]).unwrap();
+    assert!(passed.strict_turnover_gate_passed);
+    assert_eq!(verdict(&passed), GateOutcome::Passed);
+
+    let too_many = [new, first, repeat, strict("new", 63, 0)];
+    let text = error(std::slice::from_ref(&old), &too_many);
+    assert!(text.contains("the candidate side has 3 turnover runs"), "{text}");
+    assert_eq!(
+        error(&[before], &[old]),
+        "there is no baseline record of a run that measured speed"
+    );
 }

@@ -13,6 +13,7 @@ pub(super) fn of(plan: &Plan, run: &Measured) -> impl Iterator<Item = Case> {
     let kind = match plan.workload.source {
         PromptSource::Dataset { .. } => "Dataset",
         PromptSource::Synthetic { .. } => "Synthetic",
+        PromptSource::Turnover { .. } => "Turnover",
     };
     let width = run.offered.to_string().len().max(2);
     let mut sent = run.sent.iter().peekable();

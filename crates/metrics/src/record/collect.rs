@@ -11,10 +11,11 @@ use streamgauge_schema::{
 use super::instrument::InstrumentSums;
 use super::receipts::{Joined, Receipts};
 use super::responses::Responses;
-use super::{cases, journal, line};
+use super::{cases, journal, line, turnover};
 use crate::error::RecordError;
 use crate::kernel_basis::to_kernel_basis;
 use crate::measured::{Gathered, Measured};
+use crate::turnover::TurnoverTally;
 
 /// Makes a record from a journal that is read line by line: a run of a million requests needs some
 /// hundred megabytes, where its lines would need more than a gigabyte.
@@ -56,6 +57,7 @@ pub struct RunCollector<'a> {
     gathered: Gathered,
     responses: Responses,
     receipts: Receipts<'a>,
+    turnover: Option<TurnoverTally>,
     instrument: InstrumentSums,
     warmup: Warmup,
 }
@@ -72,6 +74,8 @@ pub struct CollectedRun<'a> {
     pub(super) responses: Responses,
     /// How it was graded; `None` where no grader was set.
     pub(super) joined: Option<Joined<'a>>,
+    /// What became of the requests of a turnover run; `None` of another one.
+    pub(super) turnover: Option<TurnoverTally>,
     pub(super) instrument: InstrumentSums,
     pub(super) warmup: Warmup,
 }
@@ -107,6 +111,7 @@ impl<'a> RunCollector<'a> {
             gathered: Gathered::default(),
             responses: Responses::default(),
             receipts: Receipts::of_plan(plan.grading.as_ref()),
+            turnover: turnover::policy(plan).map(|_| TurnoverTally::default()),
             instrument: InstrumentSums::default(),
             warmup: Warmup::default(),
         })
@@ -157,7 +162,16 @@ impl<'a> RunCollector<'a> {
     }
 
     fn add_measured(&mut self, line: &RequestLine) -> Result<(), RecordError> {
-        let graded = self.receipts.join(line, &self.plan.target.expect_model)?;
+        let expect_model = &self.plan.target.expect_model;
+        let joined = self.receipts.join(line, expect_model)?;
+        if let Some(turnover) = &mut self.turnover {
+            turnover.add(expect_model, line, joined.map(|(grade, _)| grade));
+        }
+        let policy = turnover::policy(self.plan);
+        let graded = joined.map(|(grade, graded)| match policy {
+            Some(policy) => graded.under(policy, grade),
+            None => graded,
+        });
         self.responses.add(self.plan, line);
         self.instrument.add(line);
         match self.plan.instrument.time_basis {
@@ -206,6 +220,7 @@ impl<'a> RunCollector<'a> {
             measured,
             responses: self.responses,
             joined,
+            turnover: self.turnover,
             instrument: self.instrument,
             warmup: self.warmup,
         })

@@ -13,6 +13,8 @@ use crate::error::RecordError;
 /// Labels by which a comparison finds what it judges.
 pub(crate) const EXPECTED_ANSWERS_LABEL: &str = "Expected answers SHA-256";
 pub(crate) const EXPECTED_MODEL_LABEL: &str = "Expected model";
+/// The condition that names the digest of the dataset, or of the prompts' recipe.
+pub(crate) const DATASET_LABEL: &str = "Dataset SHA-256";
 pub(crate) const LOAD_SHAPE_LABEL: &str = "Load shape";
 pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
 /// What stands there when no response named a model.
@@ -26,7 +28,7 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
         Ok(())
     };
     say("Instrument", text(plan.instrument_version.as_str())?)?;
-    say("Dataset SHA-256", text(plan.workload.dataset_sha256.to_string())?)?;
+    say(DATASET_LABEL, text(plan.workload.dataset_sha256.to_string())?)?;
     say("Input preparation", text(prompts::preparation(plan))?)?;
     if let Some(basis) = &plan.workload.length_basis {
         say("Prompt length basis", text(prompts::length_basis(basis))?)?;
@@ -76,7 +78,7 @@ fn request_settings(plan: &Plan) -> String {
     let seed = request.seed.map_or("unset".to_owned(), |seed| seed.to_string());
     let otherwise = match plan.workload.source {
         PromptSource::Dataset { .. } => " where a line sets none",
-        PromptSource::Synthetic { .. } => "",
+        PromptSource::Synthetic { .. } | PromptSource::Turnover { .. } => "",
     };
     format!(
         "{}; temperature {temperature}; seed {seed}; completion cap {} tokens{otherwise}; \
@@ -142,7 +144,7 @@ fn cache_state(run: &CollectedRun<'_>) -> String {
 }
 
 /// A name from a server or an operator, or why it is not published: model names are often paths.
-fn published(name: &str) -> PublicText {
+pub(crate) fn published(name: &str) -> PublicText {
     PublicText::new(name).unwrap_or_else(|fault| {
         PublicText::new(format!("Withheld: {fault}")).expect("faults are plain short texts")
     })

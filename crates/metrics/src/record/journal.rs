@@ -1,9 +1,11 @@
 //! What a plan and its journal as a whole must hold to make a record.
 
 use streamgauge_schema::{
-    EndReason, Goal, Grading, JournalTrailer, KernelStamps, Load, LoadShape, Plan, Stage, TimeBasis,
+    EndReason, Goal, Grading, JournalTrailer, KernelStamps, Load, LoadShape, Plan, Stage,
+    TimeBasis, TurnoverReport,
 };
 
+use super::turnover;
 use crate::error::RecordError;
 use crate::sent::Sent;
 
@@ -22,7 +24,8 @@ pub fn check_plan(plan: &Plan) -> Result<(), RecordError> {
     let fault = basis_fault(plan)
         .or_else(|| stages_fault(&plan.load))
         .or_else(|| goals_fault(&plan.goals))
-        .or_else(|| plan.grading.as_ref().and_then(grading_fault));
+        .or_else(|| plan.grading.as_ref().and_then(grading_fault))
+        .or_else(|| turnover_fault(plan));
     fault.map_or(Ok(()), |contradiction| Err(RecordError::Plan { contradiction }))
 }
 
@@ -77,6 +80,25 @@ fn goals_fault(goals: &[Goal]) -> Option<String> {
         rest = others;
     }
     None
+}
+
+/// A turnover keeps a number of requests in flight, and replaces them often enough.
+fn turnover_fault(plan: &Plan) -> Option<String> {
+    turnover::policy(plan)?;
+    let Load { shape, requests, duration_ms, .. } = &plan.load;
+    let LoadShape::ClosedLoop { concurrency } = shape else {
+        return Some(format!("a turnover is a closed loop, and the load is {}", shape.name()));
+    };
+    if duration_ms.is_some() {
+        return Some("a turnover ends with its requests, and the load has a duration".to_owned());
+    }
+    let (waves, least) = (turnover::waves(*requests, *concurrency), TurnoverReport::MIN_WAVES);
+    (waves < least).then(|| {
+        format!(
+            "{requests} requests replace {concurrency} in flight {waves} times; a turnover takes at \
+             least {least}"
+        )
+    })
 }
 
 /// Graders are named, each once and in their order, so that equal ones have equal digests.

@@ -69,12 +69,13 @@ impl<'a> Receipts<'a> {
         Ok(receipts)
     }
 
-    /// What the grader made of a measured request's answer; `None` where it has no receipt.
+    /// The receipt of a measured request's answer, and what it makes of the request; `None` where it has
+    /// none.
     pub(super) fn join(
         &mut self,
         line: &RequestLine,
         expected_model: &str,
-    ) -> Result<Option<Graded>, RecordError> {
+    ) -> Result<Option<(&'a Grade, Graded)>, RecordError> {
         let prompt = line.prompt_sha256;
         if self.grading.is_none() {
             return Ok(None);
@@ -99,11 +100,12 @@ impl<'a> Receipts<'a> {
         self.found.length_limited += u64::from(!untruncated);
         self.found.fenced += u64::from(!grade.passed && grade.fenced_would_pass == Some(true));
         let models = seen.returned_models.iter().map(String::as_str);
-        Ok(Some(Graded {
+        let graded = Graded {
             passed: grade.passed,
             breaks_contract: grade.breaks_contract(),
             is_primary: models.eq([expected_model]),
-        }))
+        };
+        Ok(Some((grade, graded)))
     }
 
     /// After the last request: how the run was graded; `None` where nothing did.

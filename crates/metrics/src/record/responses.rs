@@ -75,7 +75,9 @@ impl Responses {
         self.zero_tokens += u64::from(has_output(seen) && completion_tokens == Some(0));
         // A line of a dataset can have a cap of its own.
         let cap = match plan.workload.source {
-            PromptSource::Synthetic { .. } => Some(plan.request.max_tokens),
+            PromptSource::Synthetic { .. } | PromptSource::Turnover { .. } => {
+                Some(plan.request.max_tokens)
+            }
             PromptSource::Dataset { .. } => None,
         };
         self.above_cap += u64::from(cap.is_some_and(|cap| completion_tokens > Some(cap)));

@@ -7,7 +7,7 @@
 mod follows;
 mod given;
 
-use streamgauge_schema::{CellComparisonV2, ComparisonV2, JsonPath};
+use streamgauge_schema::{CellComparisonV2, ComparedTurnover, ComparisonV2, JsonPath};
 
 use super::comparison::check_turnover;
 use super::{Rules, at};
@@ -15,13 +15,8 @@ use crate::judge::judge;
 
 pub(super) fn check(comparison: &ComparisonV2, rules: &mut Rules) {
     given::check(comparison, rules);
-    for (key, turnovers) in [
-        ("baseline_turnovers", &comparison.baseline_turnovers),
-        ("candidate_turnovers", &comparison.candidate_turnovers),
-    ] {
-        for (index, turnover) in turnovers.iter().enumerate() {
-            check_turnover(&at(key).index(index), turnover, rules);
-        }
+    for (path, run) in turnovers(comparison) {
+        check_turnover(&path.key("outcome"), &run.outcome, rules);
     }
     let mut judged = comparison.clone();
     judge(&mut judged);
@@ -33,6 +28,17 @@ type Placed<'a> = (JsonPath, &'a CellComparisonV2);
 
 fn cells(comparison: &ComparisonV2) -> impl Iterator<Item = Placed<'_>> {
     comparison.cells.iter().map(|(name, cell)| (at("cells").key(name.as_str()), cell))
+}
+
+/// The turnover runs of both sides and where they stand.
+fn turnovers(comparison: &ComparisonV2) -> impl Iterator<Item = (JsonPath, &ComparedTurnover)> {
+    let sides = comparison.turnover.iter().flat_map(|turnover| {
+        [("baseline", &turnover.baseline), ("candidate", &turnover.candidate)]
+    });
+    sides.flat_map(|(side, runs)| {
+        let path = at("turnover").key(side);
+        runs.iter().enumerate().map(move |(index, run)| (path.clone().index(index), run))
+    })
 }
 
 /// The members of a cell's runs with these names, both sides.

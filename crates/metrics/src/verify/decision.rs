@@ -45,8 +45,8 @@ fn check_id(decision: &Decision, rules: &mut Rules) {
 /// A comparison can fall short of a pass although every gate of it passed, where a cell has none.
 fn check_outcome(decision: &Decision, rules: &mut Rules) {
     let gates = (0..decision.gates.len()).map(|place| at("gates").index(place).key("verdict"));
-    let members = gates.chain([at("outcome"), at("strict_turnover")]);
-    let verdicts = decision.gates.iter().map(|gate| gate.verdict).chain(decision.strict_turnover);
+    let members = gates.chain([at("outcome"), at("turnover")]);
+    let verdicts = decision.gates.iter().map(|gate| gate.verdict).chain(decision.turnover);
     let not_passed = verdicts.filter(|verdict| *verdict != GateStanding::Pass).count();
     let passed = decision.outcome == GateStanding::Pass;
     rules.check(
@@ -143,7 +143,7 @@ fn check_follows(decision: &Decision, compared: Compared<'_>, rules: &mut Rules)
     follows("baseline", [&decision.baseline, &baseline], rules);
     follows("candidate", [&decision.candidate, &candidate], rules);
     follows("outcome", [&decision.outcome, &stood.outcome], rules);
-    follows("strict_turnover", [&decision.strict_turnover, &stood.strict_turnover], rules);
+    follows("turnover", [&decision.turnover, &stood.turnover], rules);
     let count = decision.gates.len();
     rules.check(
         "decision-follows-from-comparison",
@@ -158,7 +158,10 @@ fn check_follows(decision: &Decision, compared: Compared<'_>, rules: &mut Rules)
         let cells = comparison.cells.iter();
         let runs =
             cells.flat_map(|(_, cell)| cell.baseline_runs.iter().chain(&cell.candidate_runs));
-        let ids: Vec<&str> = runs.map(|run| run.run_id.as_str()).collect();
+        let turnovers = comparison.turnover.iter();
+        let turnovers = turnovers.flat_map(|it| it.baseline.iter().chain(&it.candidate));
+        let turnovers = turnovers.map(|run| run.run_id.as_str());
+        let ids: Vec<&str> = runs.map(|run| run.run_id.as_str()).chain(turnovers).collect();
         for (place, it) in decision.evidence.iter().enumerate() {
             if it.kind == EvidenceKind::RunRecord {
                 rules.check(

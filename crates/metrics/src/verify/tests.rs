@@ -7,6 +7,7 @@ mod graded;
 mod ledgers;
 mod records;
 mod schedules;
+mod turnovers;
 
 use std::collections::BTreeSet;
 

@@ -6,6 +6,7 @@ use super::parts::{
     Case, Condition, Counts, Deployment, Evidence, InstrumentReport, LoadReport, Metric, MetricV1,
     Performance, Windows,
 };
+use super::turnover::TurnoverReport;
 use super::words::{Boundary, EvidenceMode, Phase, Role, RunStatus};
 use crate::digest::Digest;
 use crate::error::CanonicalError;
@@ -103,6 +104,9 @@ run_record! {
         instrument: InstrumentReport,
         /// What was offered, and what became of it.
         load: LoadReport,
+        /// What a turnover run came to; other runs have no such part.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turnover: Option<TurnoverReport>,
         /// The parts of the run that figures are taken over.
         windows: Windows,
     }

@@ -45,7 +45,7 @@ impl Requests {
         };
         let dataset = match &self.spec.prompts {
             Prompts::Dataset { dataset, nonce, .. } => Some(of(dataset, *nonce)),
-            Prompts::Synthetic(_) => None,
+            Prompts::Synthetic(_) | Prompts::Turnover(_) => None,
         };
         dataset.into_iter().flatten()
     }

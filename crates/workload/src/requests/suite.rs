@@ -8,6 +8,7 @@ use super::{Prompts, Requests, Reuse};
 use crate::dataset::{Dataset, Prompt};
 use crate::prompt::{SentPrompt, Text};
 use crate::synthetic::SyntheticPrompts;
+use crate::turnover::TurnoverPrompts;
 
 /// Prompts of a suite whose digests enter its own. That of all others follows from the file or the
 /// recipe, whose digest stands beside it, and a run of millions is not to wait for them.
@@ -31,8 +32,9 @@ impl Requests {
     ///
     /// `suite_sha256` is taken over the prompts without their nonces, and over those of one round where
     /// each is asked several times: two runs that differ in nothing else have the same suite. Of more
-    /// than 100,000 measured requests it is taken over the first 100,000 prompts and the number of requests (`{dataset, dataset_version, prompts,
-    /// requests}`).
+    /// than 100,000 measured requests it is taken over the first 100,000 prompts and the number of
+    /// requests (`{dataset, dataset_version, prompts, requests}`). The prompts of a turnover run enter with
+    /// their markers: two such runs with the same suite asked for the very same.
     #[must_use]
     pub fn describe(&self) -> Workload {
         let described = match &self.spec.prompts {
@@ -40,6 +42,7 @@ impl Requests {
                 self.describe_dataset(dataset, *reuse, *nonce)
             }
             Prompts::Synthetic(prompts) => self.describe_synthetic(prompts),
+            Prompts::Turnover(prompts) => self.describe_turnover(prompts),
         };
         let by_length = match &self.spec.prompts {
             Prompts::Dataset { dataset, .. } => {
@@ -47,6 +50,7 @@ impl Requests {
                 dataset.lines().iter().any(|line| by_length(&line.prompt))
             }
             Prompts::Synthetic(_) => true,
+            Prompts::Turnover(_) => false,
         };
         Workload {
             source: described.source,
@@ -99,6 +103,25 @@ impl Requests {
             suite_sha256: self.suite("synthetic", digests),
             dataset_sha256: prompts.digest(),
             // Each has a code that no other has.
+            repeated_prompts: 0,
+        }
+    }
+
+    fn describe_turnover(&self, prompts: &TurnoverPrompts) -> Described {
+        let digests = (0..self.spec.requests).map(|index| {
+            let text = Text::Given(prompts.prompt(Stage::Measured, index).into());
+            SentPrompt::text(&self.format, text).digest()
+        });
+        Described {
+            source: PromptSource::Turnover {
+                word: prompts.word().to_owned(),
+                count: prompts.count(),
+                policy: prompts.policy(),
+                seed: prompts.seed(),
+            },
+            suite_sha256: self.suite("turnover", digests),
+            dataset_sha256: prompts.digest(),
+            // Each has a marker that no other has.
             repeated_prompts: 0,
         }
     }

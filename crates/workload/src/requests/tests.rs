@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use streamgauge_schema::{Digest, Json, LengthBasis, LengthProbe, PromptSource, SharedPrefix};
+use streamgauge_schema::{
+    Digest, Json, LengthBasis, LengthProbe, OutputPolicy, PromptSource, SharedPrefix,
+};
 
 use super::*;
 
@@ -456,4 +458,38 @@ fn a_long_suite_is_known_by_its_beginning_and_its_length() {
     assert_eq!(of(100_000).describe().suite_sha256, suite(None));
     assert_eq!(long.describe().suite_sha256, suite(Some(("requests", Json::Uint(100_001)))));
     assert_eq!(long.describe().repeated_prompts, 100_001);
+}
+
+#[test]
+fn the_suite_of_a_turnover_is_of_its_prompts_as_they_are_sent() {
+    let requests = |word, seed, policy| {
+        let prompts = TurnoverPrompts::new(word, 4, policy, seed).unwrap();
+        Requests::new(spec(Prompts::Turnover(prompts), 9, 3)).unwrap()
+    };
+    let [one, again] = [1, 2].map(|seed| requests("apple", seed, OutputPolicy::Strict));
+    let (first, second) = (one.describe(), again.describe());
+    assert_eq!(first.dataset_sha256, second.dataset_sha256);
+    assert_ne!(first.suite_sha256, second.suite_sha256);
+    assert_eq!((first.repeated_prompts, first.length_basis), (0, None));
+    let source = PromptSource::Turnover {
+        word: "apple".to_owned(),
+        count: 4,
+        policy: OutputPolicy::Strict,
+        seed: 1,
+    };
+    assert_eq!(first.source, source);
+
+    let observed = requests("apple", 1, OutputPolicy::Observe).describe();
+    assert_eq!(observed.suite_sha256, first.suite_sha256, "the policy changes no prompt");
+    assert_ne!(
+        requests("pear", 1, OutputPolicy::Strict).describe().dataset_sha256,
+        first.dataset_sha256
+    );
+
+    let sent: HashSet<Digest> = (0..9)
+        .map(|index| (Stage::Measured, index))
+        .chain((0..3).map(|index| (Stage::Warmup, index)))
+        .map(|(stage, index)| one.request(stage, index).prompt_sha256)
+        .collect();
+    assert_eq!(sent.len(), 12);
 }

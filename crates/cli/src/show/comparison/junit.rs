@@ -27,7 +27,7 @@ struct Test {
     figures: String,
 }
 
-/// The report. Beside the gates it has a test for the strict turnover, where there was one, and one
+/// The report. Beside the gates it has a test for the turnover, where there was one, and one
 /// for the verdict where that did not pass although every gate did: no report of a comparison that
 /// did not pass is all green, and none is empty.
 pub(crate) fn junit(compared: Compared<'_>) -> io::Result<Vec<u8>> {
@@ -69,10 +69,10 @@ fn tests(view: &View) -> Vec<Test> {
         }
     });
     let mut tests: Vec<Test> = gates.collect();
-    let turnover = view.standings.strict_turnover.zip(view.turnover.as_ref());
+    let turnover = view.standings.turnover.zip(view.turnover.as_ref());
     tests.extend(turnover.map(|(standing, text)| Test {
         cell: "turnover".to_owned(),
-        name: "strict turnover".to_owned(),
+        name: "turnover".to_owned(),
         standing,
         reason: text.clone(),
         figures: String::new(),

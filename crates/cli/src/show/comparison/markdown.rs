@@ -120,8 +120,8 @@ fn percent(value: Option<f64>) -> String {
 }
 
 fn turnover(view: &View) -> Option<String> {
-    let verdict = view.standings.strict_turnover.filter(|it| *it == GateStanding::Pass)?;
-    Some(format!("Strict turnover: {}: {}", marked(verdict), prose(view.turnover.as_deref()?)))
+    let verdict = view.standings.turnover.filter(|it| *it == GateStanding::Pass)?;
+    Some(format!("Turnover: {}: {}", marked(verdict), prose(view.turnover.as_deref()?)))
 }
 
 fn sides_and_design(view: &View) -> String {

@@ -115,8 +115,8 @@ fn equivalence(view: &View) -> Option<String> {
 }
 
 fn turnover(view: &View) -> Option<String> {
-    let passed = view.standings.strict_turnover == Some(GateStanding::Pass);
-    view.turnover.as_ref().filter(|_| passed).map(|text| format!("strict turnover: pass: {text}"))
+    let passed = view.standings.turnover == Some(GateStanding::Pass);
+    view.turnover.as_ref().filter(|_| passed).map(|text| format!("turnover: pass: {text}"))
 }
 
 fn judged_before_speed(view: &View) -> Option<String> {

@@ -4,6 +4,7 @@ mod before_speed;
 mod golden;
 mod limitations;
 mod refusals;
+mod turnovers;
 
 use streamgauge_schema::{
     ComparisonV2, Direction, Document, Equivalence, Gate, LimitationKind, MetricComparisonV2,
@@ -34,7 +35,7 @@ fn rules(gates: &Gates, pairing: Pairing) -> BlockRules<'_> {
 /// The comparison, which verifies and is read back as it was written.
 fn sound(sides: &Sides, rules: &BlockRules<'_>) -> ComparisonV2 {
     let [baseline, candidate] = sides.records();
-    let comparison = compare_blocks(&baseline, &candidate, Turnovers::default(), rules).unwrap();
+    let comparison = compare_blocks(&baseline, &candidate, rules).unwrap();
     let document = Document::ComparisonV2(Box::new(comparison.clone()));
     let broken: Vec<_> = verify(&document).broken().cloned().collect();
     assert!(broken.is_empty(), "{broken:#?}");
@@ -48,7 +49,7 @@ fn compared(sides: &Sides) -> ComparisonV2 {
 
 fn error(sides: &Sides, rules: &BlockRules<'_>) -> String {
     let [baseline, candidate] = sides.records();
-    compare_blocks(&baseline, &candidate, Turnovers::default(), rules).unwrap_err().to_string()
+    compare_blocks(&baseline, &candidate, rules).unwrap_err().to_string()
 }
 
 fn only(comparison: &ComparisonV2) -> &MetricComparisonV2 {
@@ -253,41 +254,6 @@ fn blocks_see_through_a_drift() {
     assert_eq!(unpaired.verdict, GateVerdict::Inconclusive);
     let near = |one: Option<f64>, other: Option<f64>| (one.unwrap() - other.unwrap()).abs() < 1e-6;
     assert!(near(only(&in_blocks).delta_percent, only(&unpaired).delta_percent));
-}
-
-#[test]
-fn turnovers_count_where_there_are_any() {
-    let turnover = |failed| Turnover {
-        requests: 60,
-        exact_output_passed: 60 - failed,
-        failed,
-        responses_received: 60,
-        performance_eligible: failed == 0,
-        failures: (0..failed)
-            .map(|request_index| streamgauge_schema::TurnoverFailure {
-                request_index,
-                failure_class: streamgauge_schema::TurnoverFailureClass::ControlledOutputFailed,
-                words: Some(3),
-                finish_reasons: Vec::new(),
-                canary_passed: Some(true),
-            })
-            .collect(),
-    };
-    let [baseline, candidate] = Sides::blocks(TTFT, &blocks(5, 0.0)).records();
-    let gates = gates(&[TTFT]);
-    let rules = rules(&gates, Pairing::ByTime);
-    use GateVerdict::{Fail, NotEvaluated, Pass};
-    for (runs, strict, whole) in [
-        (vec![], NotEvaluated, Pass),
-        (vec![turnover(0)], Pass, Pass),
-        (vec![turnover(0), turnover(1)], Fail, Fail),
-    ] {
-        let turnovers = Turnovers { baseline: vec![turnover(2)], candidate: runs };
-        let found = compare_blocks(&baseline, &candidate, turnovers, &rules).unwrap();
-        assert_eq!((found.strict_turnover, found.verdict), (strict, whole));
-        let document = Document::ComparisonV2(Box::new(found));
-        assert!(verify(&document).holds());
-    }
 }
 
 /// Of gates that fail and gates that could not be judged, the failure counts.

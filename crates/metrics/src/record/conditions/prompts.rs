@@ -29,6 +29,11 @@ pub(super) fn preparation(plan: &Plan) -> String {
                  are one of {count} shared prefixes{nonce}"
             )
         }
+        // The word is a part of the prompts, which are not published.
+        PromptSource::Turnover { count, policy, seed, .. } => format!(
+            "Turnover prompts: a marker of its own and {count} times a word each, seed {seed}; \
+             policy {policy}"
+        ),
     }
 }
 

@@ -6,7 +6,7 @@ use streamgauge_schema::{
 };
 
 use super::super::{Rules, at};
-use super::{Placed, cells, of_runs};
+use super::{Placed, cells, of_runs, turnovers};
 
 pub(super) fn check(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mut Rules) {
     let again = judged.cells.iter().map(|(_, cell)| cell);
@@ -204,22 +204,44 @@ fn levels(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mut Rules) {
 }
 
 fn whole(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mut Rules) {
-    let turnovers = (0..comparison.candidate_turnovers.len()).flat_map(|index| {
-        let path = at("candidate_turnovers").index(index);
-        ["requests", "exact_output_passed", "failed"].map(|key| path.clone().key(key))
-    });
-    let values = [&comparison.strict_turnover, &judged.strict_turnover];
-    let member = at("strict_turnover");
-    follows(rules, "strict-turnover-follows", member, values, turnovers.collect());
-
+    turnovers_judged(comparison, judged, rules);
     let verdicts = cells(comparison).flat_map(|(path, cell)| {
         let names = cell.metrics.iter().map(|(name, _)| name.as_str());
         names.map(move |name| path.clone().key("metrics").key(name).key("verdict"))
     });
-    let inputs = verdicts.chain([at("strict_turnover")]).collect();
+    let turnover = comparison.turnover.iter();
+    let turnover = turnover.flat_map(|_| [at("turnover.verdict"), at("turnover.candidate")]);
+    let inputs = verdicts.chain(turnover).collect();
     let values = [&comparison.verdict, &judged.verdict];
     follows(rules, "comparison-verdict-follows", at("verdict"), values, inputs);
     limitations(comparison, judged, rules);
+}
+
+fn turnovers_judged(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mut Rules) {
+    let (Some(found), Some(again)) = (&comparison.turnover, &judged.turnover) else { return };
+    let inputs = || -> Vec<JsonPath> {
+        let runs = turnovers(comparison).flat_map(|(run, _)| {
+            let outcome = run.clone().key("outcome");
+            let counts = ["requests", "exact_output_passed", "failed"];
+            let given = ["policy", "prompts_sha256"].map(|key| run.clone().key(key));
+            given.into_iter().chain(counts.map(|key| outcome.clone().key(key)))
+        });
+        runs.chain(terms(comparison)).collect()
+    };
+    for (member, found, again) in [
+        ("turnover.baseline_exact", &found.baseline_exact, &again.baseline_exact),
+        ("turnover.candidate_exact", &found.candidate_exact, &again.candidate_exact),
+    ] {
+        let parts = ["count", "of"].map(|part| at(member).key(part));
+        let inputs = inputs().into_iter().chain(parts).collect();
+        follows(rules, "turnover-counts-follow", at(member), [found, again], inputs);
+    }
+    let values = [&found.p_value, &again.p_value];
+    follows(rules, "turnover-test-follows", at("turnover.p_value"), values, inputs());
+    let values = [&found.verdict, &again.verdict];
+    follows(rules, "turnover-verdict-follows", at("turnover.verdict"), values, inputs());
+    let values = [&found.reason, &again.reason];
+    follows(rules, "reason-follows", at("turnover.reason"), values, inputs());
 }
 
 fn limitations(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mut Rules) {

@@ -6,7 +6,7 @@ use streamgauge_schema::{
 };
 
 use super::super::{Rules, at};
-use super::{Placed, cells};
+use super::{Placed, cells, turnovers};
 use crate::compare::samples_needed;
 
 pub(super) fn check(comparison: &ComparisonV2, rules: &mut Rules) {
@@ -33,6 +33,9 @@ pub(super) fn check(comparison: &ComparisonV2, rules: &mut Rules) {
             run_ids.push((run.run_id.to_string(), path.clone().key("run_id")));
             check_run(comparison, &path, run, rules);
         }
+    }
+    for (path, run) in turnovers(comparison) {
+        run_ids.push((run.run_id.to_string(), path.key("run_id")));
     }
     rules.distinct("runs-differ", "run ids", run_ids);
 }

@@ -6,7 +6,7 @@ use streamgauge_schema::{
 };
 
 use super::{COMPARISON, broken, edited};
-use crate::compare::{BlockRules, Pairing, Turnovers, compare_blocks, compare_point, was_compared};
+use crate::compare::{BlockRules, Pairing, compare_blocks, compare_point, was_compared};
 use crate::decide::{DecideError, DecisionInput, decide};
 use crate::sample_blocks::{Sides, with};
 use crate::stood::Compared;
@@ -166,7 +166,7 @@ fn a_record_is_evidence_only_with_the_figures_that_were_compared() {
         allow_differing: &[],
         limitations: &[],
     };
-    let blocks = compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap();
+    let blocks = compare_blocks(&baseline, &candidate, &rules).unwrap();
     let points = compare_point(&baseline[..1], &candidate[..1], &[]).unwrap();
     let cases = [(Compared::V2(&blocks), 3), (Compared::V1(&points), 1)];
     for (compared, count) in cases {

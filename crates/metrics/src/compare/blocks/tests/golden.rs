@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use streamgauge_schema::{
-    ComparisonV2, Document, EvidenceMode, GateVerdict, Gates, Identifier, Looks, PublicText,
-    Timestamp, Turnover, TurnoverFailure, TurnoverFailureClass,
+    ComparisonV2, Document, EvidenceMode, GateVerdict, Gates, Identifier, Looks, OutputPolicy,
+    PublicText, Timestamp,
 };
 
 use super::blocks;
-use crate::compare::{BlockRules, MatchingCondition, Pairing, Turnovers, compare_blocks};
-use crate::sample_blocks::{Sides, add_share, metric, set_output_length};
+use crate::compare::{BlockRules, MatchingCondition, Pairing, compare_blocks};
+use crate::sample_blocks::{Sides, add_share, metric, set_output_length, turnover_run};
 
 const RECORDS: &str = "../schema/tests/records";
 
@@ -44,27 +44,12 @@ fn sides() -> Sides {
     sides
 }
 
-fn turnover(failed: u64) -> Turnover {
-    let failure = |request_index| TurnoverFailure {
-        request_index,
-        failure_class: TurnoverFailureClass::ControlledOutputFailed,
-        words: Some(31),
-        finish_reasons: vec![PublicText::new("stop").unwrap()],
-        canary_passed: Some(true),
-    };
-    Turnover {
-        requests: 60,
-        exact_output_passed: 60 - failed,
-        failed,
-        responses_received: 60,
-        performance_eligible: failed == 0,
-        failures: (0..failed).map(failure).collect(),
-    }
-}
-
 #[test]
 fn the_golden_comparison_is_what_the_rule_gives() {
-    let [baseline, candidate] = sides().records();
+    let mut sides = sides();
+    sides.baseline.push(turnover_run("old", 200, OutputPolicy::Strict, 0));
+    sides.candidate.push(turnover_run("new", 201, OutputPolicy::Strict, 1));
+    let [baseline, candidate] = sides.records();
     let rules = BlockRules {
         gates: &Gates::default(),
         pairing: Pairing::ByTime,
@@ -72,8 +57,7 @@ fn the_golden_comparison_is_what_the_rule_gives() {
         allow_differing: &[MatchingCondition::TargetInput],
         limitations: &[PublicText::new("Build and machine are confounded.").unwrap()],
     };
-    let turnovers = Turnovers { baseline: vec![turnover(0)], candidate: vec![turnover(1)] };
-    let comparison = compare_blocks(&baseline, &candidate, turnovers, &rules).unwrap();
+    let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();
     let verdicts: Vec<GateVerdict> = comparison
         .cells
         .iter()
@@ -100,7 +84,7 @@ fn the_golden_unstable_comparison_is_what_the_rule_gives() {
         allow_differing: &[],
         limitations: &[],
     };
-    let comparison = compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap();
+    let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();
     assert_eq!(comparison.verdict, GateVerdict::Inconclusive);
     is_golden(comparison, "comparison-v2-unstable.json");
 }

@@ -63,7 +63,10 @@ fn cells_pair_up() {
     sides.candidate.truncate(3);
     assert_eq!(error(&sides, &by_time), "cell c8 stands on the baseline side only");
     let empty = Sides { candidate: Vec::new(), ..sides };
-    assert_eq!(error(&empty, &by_time), "there is no candidate record");
+    assert_eq!(
+        error(&empty, &by_time),
+        "there is no candidate record of a run that measured speed"
+    );
 }
 
 #[test]
