@@ -50,7 +50,15 @@ impl ControlledOutputGrader {
     /// The wanted words, and whether they are all there is.
     fn count(&self, text: &str) -> (u64, bool) {
         let (mut wanted, mut others) = (0, 0);
-        for word in text.split_whitespace() {
+        // As most answers begin: the word and one space, again and again. It is what the loop below finds
+        // too, which looks at every character.
+        let mut rest = text;
+        while let Some(left) = rest.strip_prefix(&self.word).and_then(|rest| rest.strip_prefix(' '))
+        {
+            wanted += 1;
+            rest = left;
+        }
+        for word in rest.split_whitespace() {
             *if word == self.word { &mut wanted } else { &mut others } += 1;
         }
         (wanted, wanted == self.count && others == 0)
@@ -81,6 +89,8 @@ mod tests {
             ("apple apple apple apple", 4, Some(Differs)),
             ("apple apple apple.", 2, Some(Differs)),
             ("apple pear apple apple", 3, Some(Differs)),
+            ("apple  apple \u{a0}apple", 3, None),
+            ("apple apple applepie apple", 3, Some(Differs)),
             ("appleapple apple apple", 2, Some(Differs)),
             ("Apple apple apple", 2, Some(Differs)),
             ("", 0, Some(Missing)),
