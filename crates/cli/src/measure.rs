@@ -56,6 +56,7 @@ pub(crate) async fn measure_into(
         progress: Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests),
         notices: Notices::new(&cell.plan),
         answers: cell.keep_answers.then(|| AnswerWriter::create(&dir.answers())).transpose()?,
+        keep_event_ends: cell.plan.workload.repetitions.is_some(),
         receipts: cell.expected.clone().map(Receipts::new),
     };
     let captures = match cell.capture {
@@ -99,6 +100,8 @@ struct Kept {
     progress: Progress,
     notices: Notices,
     answers: Option<AnswerWriter>,
+    /// Answers are kept with the ends of their events.
+    keep_event_ends: bool,
     receipts: Option<Receipts>,
 }
 
@@ -130,7 +133,9 @@ impl Kept {
             return Ok(());
         }
         if let Some(answers) = &mut self.answers {
-            answers.append(&answer(line, said))?;
+            let ends = self.keep_event_ends && !said.output_ends.is_empty();
+            let event_ends = ends.then(|| said.output_ends.clone());
+            answers.append(&AnswerLine { event_ends, ..answer(line, said) })?;
         }
         if let Some(receipts) = &mut self.receipts {
             receipts.add(line, &said.content_text.0);
@@ -148,6 +153,7 @@ fn answer(line: &RequestLine, said: &Extraction) -> AnswerLine {
         dataset_id: line.dataset_id.clone(),
         answer: some(&said.content_text.0),
         reasoning: some(&said.reasoning_text.0),
+        event_ends: None,
         finish_reasons: said.finish_reasons.clone(),
     }
 }

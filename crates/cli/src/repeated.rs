@@ -109,6 +109,6 @@ fn given(line: AnswerLine) -> GivenAnswer {
         reasoning: line.reasoning.unwrap_or_default(),
         content: line.answer.unwrap_or_default(),
         finish_reasons: line.finish_reasons,
-        event_ends: None,
+        event_ends: line.event_ends,
     }
 }

@@ -25,9 +25,9 @@ pub struct GivenAnswer {
     pub content: String,
     /// Why it ended, by choice.
     pub finish_reasons: Vec<String>,
-    /// For each event with output: characters of reasoning and of content up to its end. `None` where
-    /// nobody kept them.
-    pub event_ends: Option<Vec<[u64; 2]>>,
+    /// For each event with output: bytes of reasoning and of content up to its end. `None` where nobody
+    /// kept them.
+    pub event_ends: Option<Vec<[u32; 2]>>,
 }
 
 /// A run that asked each of its prompts several times.

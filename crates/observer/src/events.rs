@@ -29,6 +29,8 @@ pub(crate) struct Events {
     pub(crate) timeline: Timeline,
     pub(crate) reads: Reads,
     pub(crate) token_counts: TokenCounts,
+    /// Where the texts ended at each output event; kept where texts and arrivals are.
+    pub(crate) output_ends: Vec<[u32; 2]>,
     /// The event before.
     twin: Twin,
     pub(crate) malformed: Malformed,
@@ -62,6 +64,7 @@ impl Events {
             timeline: Timeline::new(max_output_events.is_some()),
             reads: Reads::default(),
             token_counts: TokenCounts::new(max_output_events.is_some()),
+            output_ends: Vec::new(),
             twin: Twin::default(),
             malformed: Malformed::default(),
             failure: None,
@@ -218,6 +221,9 @@ impl Events {
         self.timeline.carried(event.channels, moment);
         self.reads.output(self.tally.offset());
         self.token_counts.push(event.completion_tokens);
+        if let (Some(ends), true) = (self.tally.text_ends(), self.max_output_events.is_some()) {
+            self.output_ends.push(ends);
+        }
     }
 
     fn read_text(&mut self, text: &str, shape: Shape<'_>) -> Verdict {

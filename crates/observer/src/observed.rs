@@ -68,6 +68,7 @@ fn extraction(events: &Events, facts: &Facts) -> Extraction {
         first_malformed_event: malformed.first.map(|(event, _)| event),
         content_text: lowest(|choice| &choice.content),
         reasoning_text: lowest(|choice| &choice.reasoning),
+        output_ends: events.output_ends.clone(),
         refusal_text: Text(tally.refusal.clone()),
         finish_reasons: choices.iter().filter_map(|choice| choice.finish_reason.clone()).collect(),
         usage: tally.usage.usage(),

@@ -111,6 +111,14 @@ impl Tally {
         self.event
     }
 
+    /// Bytes of reasoning and of content so far, of the lowest choice; `None` where no text is kept.
+    pub(crate) fn text_ends(&self) -> Option<[u32; 2]> {
+        self.room.as_ref()?;
+        let choice = self.choices.list().first();
+        let bytes = |text: &String| u32::try_from(text.len()).unwrap_or(u32::MAX);
+        Some(choice.map_or([0, 0], |choice| [bytes(&choice.reasoning), bytes(&choice.content)]))
+    }
+
     /// Where the current event begins in the body.
     pub(crate) fn offset(&self) -> u64 {
         self.offset

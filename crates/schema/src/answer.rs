@@ -23,6 +23,10 @@ pub struct AnswerLine {
     /// Its reasoning; `None` when none was streamed.
     #[serde(deserialize_with = "nullable")]
     pub reasoning: Option<String>,
+    /// For each event with output: bytes of reasoning and of the answer up to its end. There where the
+    /// prompt was asked several times, so that answers can part at an event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_ends: Option<Vec<[u32; 2]>>,
     /// Why it ended, in the words of the API, by choice.
     pub finish_reasons: Vec<String>,
 }

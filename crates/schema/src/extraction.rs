@@ -33,6 +33,11 @@ pub struct Extraction {
     pub content_text: Text,
     /// All reasoning of the lowest choice index.
     pub reasoning_text: Text,
+    /// For each event with output: bytes of reasoning and of content up to its end, of the lowest choice
+    /// index. Empty where texts or arrivals were not kept, and of a body that was no stream. It is not
+    /// written.
+    #[serde(skip)]
+    pub output_ends: Vec<[u32; 2]>,
     /// All refusal deltas.
     pub refusal_text: Text,
     /// Finish reasons as sent, by choice index.

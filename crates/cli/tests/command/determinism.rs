@@ -89,6 +89,7 @@ fn what_is_stable_is_found_and_a_right_server_is_not_accused() {
             if answer["state"] == "unstable" {
                 // "M1 go go " is what both begin with.
                 assert_eq!(answer["first_difference"]["character"], 9);
+                assert_eq!(answer["first_difference"]["output_event"], 3);
                 assert_eq!(answer["different"], 2);
             }
         }
@@ -147,7 +148,7 @@ fn a_candidate_is_held_against_what_is_stable() {
     assert!(shown.stdout.contains("line-1"), "{}", shown.stdout);
     assert!(shown.stdout.contains("another answer"), "{}", shown.stdout);
     // "M1 go " is what both begin with.
-    assert!(shown.stdout.contains("content character 6"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("content character 6, output event 2"), "{}", shown.stdout);
 }
 
 #[test]

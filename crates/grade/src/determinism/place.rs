@@ -15,44 +15,41 @@ pub(super) fn parting(
         (AnswerPart::Reasoning, &answer.reasoning, &other.reasoning),
         (AnswerPart::Content, &answer.content, &other.content),
     ];
-    let place = |part, character| AnswerPlace {
+    let place = |part, text: &str| AnswerPlace {
         part,
-        character,
-        output_event: answer.event_of(part, character),
+        character: text.chars().count() as u64,
+        output_event: answer.event_behind(part, text.len()),
         repetition,
     };
     let in_text = texts
         .into_iter()
         .find_map(|(part, text, other)| (text != other).then(|| place(part, common(text, other))));
     in_text.or_else(|| {
-        let at_end = || place(AnswerPart::FinishReasons, length(&answer.content));
+        let at_end = || place(AnswerPart::FinishReasons, &answer.content);
         (answer.finish_reasons != other.finish_reasons).then(at_end)
     })
 }
 
-/// How many characters two texts begin with in common.
-fn common(text: &str, other: &str) -> u64 {
-    text.chars().zip(other.chars()).take_while(|(a, b)| a == b).count() as u64
-}
-
-fn length(text: &str) -> u64 {
-    text.chars().count() as u64
+/// What two texts begin with in common.
+fn common<'a>(text: &'a str, other: &str) -> &'a str {
+    let same = text.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+    &text[..same.map(|(same, _)| same.len_utf8()).sum()]
 }
 
 impl GivenAnswer {
-    /// The event, among those with output, that brought this character of a part; behind its end, the
-    /// event after the last one that brought some of it.
-    fn event_of(&self, part: AnswerPart, character: u64) -> Option<u64> {
+    /// The event, among those with output, that brought what follows so many bytes of a part; behind its
+    /// end, the event after the last one that brought some of it.
+    fn event_behind(&self, part: AnswerPart, bytes: usize) -> Option<u64> {
         let ends = self.event_ends.as_ref()?;
-        let (column, text) = match part {
-            AnswerPart::Reasoning => (0, &self.reasoning),
-            AnswerPart::Content | AnswerPart::FinishReasons => (1, &self.content),
+        let (column, length) = match part {
+            AnswerPart::Reasoning => (0, self.reasoning.len()),
+            AnswerPart::Content | AnswerPart::FinishReasons => (1, self.content.len()),
         };
-        let length = length(text);
-        let event = if character < length {
-            ends.partition_point(|end| end[column] <= character)
+        let end = |end: &[u32; 2]| end[column] as usize;
+        let event = if bytes < length {
+            ends.partition_point(|it| end(it) <= bytes)
         } else {
-            ends.partition_point(|end| end[column] < length) + usize::from(length > 0)
+            ends.partition_point(|it| end(it) < length) + usize::from(length > 0)
         };
         Some(event as u64)
     }

@@ -73,6 +73,29 @@ fn reasoning_is_output_on_whatever_member_it_comes() {
 }
 
 #[test]
+fn texts_end_somewhere_at_each_output_event() {
+    let events = [
+        (10, delta(r#""role":"assistant""#)),
+        (20, delta(r#""reasoning":"hé""#)),
+        (30, delta(r#""reasoning":"m","content":"a""#)),
+        (40, delta(r#""tool_calls":[{"index":0,"function":{"arguments":"{"}}]"#)),
+        (50, delta(r#""content":" b""#)),
+    ];
+    let events: Vec<(u64, &str)> = events.iter().map(|(at, event)| (*at, event.as_str())).collect();
+    let observed = observe_events(&events);
+    assert_eq!(observed.extraction.output_ends, [[3, 0], [4, 1], [4, 1], [4, 3]]);
+    assert_eq!(observed.observation.output_events, 4);
+    let reads: Vec<(u64, String)> =
+        events.iter().map(|(at, data)| (*at, format!("data: {data}\n\n"))).collect();
+    let reads: Vec<(u64, &str)> = reads.iter().map(|(at, read)| (*at, read.as_str())).collect();
+    for (keep_texts, keep_arrivals) in [(false, true), (true, false)] {
+        let config = ObserverConfig { keep_texts, keep_arrivals, ..config() };
+        let observed = observe_with(config, None, &reads, End::Clean);
+        assert_eq!(observed.extraction.output_ends, [[0; 2]; 0]);
+    }
+}
+
+#[test]
 fn an_answer_cut_within_its_reasoning_succeeds_without_content() {
     let observed =
         observe_events(&[(100, &delta(r#""reasoning":"a""#)), (200, LENGTH), (201, DONE)]);
