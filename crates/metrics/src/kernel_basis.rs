@@ -16,7 +16,7 @@ use streamgauge_schema::{ChoiceTimeline, Observation, RequestLine};
 /// use streamgauge_metrics::{to_kernel_basis, ttft_ms};
 /// # use streamgauge_schema::{JournalLine, RequestLine};
 /// # fn line() -> RequestLine {
-/// #     let journal = include_str!("../../schema/tests/run/observations.jsonl");
+/// #     let journal = std::fs::read_to_string("../schema/tests/run/observations.jsonl").unwrap();
 /// #     let line = serde_json::from_str(journal.lines().nth(1).unwrap()).unwrap();
 /// #     let JournalLine::Request(line) = line else { panic!("a request") };
 /// #     *line

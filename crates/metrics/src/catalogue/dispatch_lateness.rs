@@ -1,4 +1,16 @@
 //! How late requests started for reasons of the client alone.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure_where, one_at_once, request};
+//! let mut line = request(&[100], 1);
+//! // Due at 100 ms, held back for 400 ms, started at 500.2 ms.
+//! (line.scheduled_us, line.queued_us) = (Some(100_000), Some(400_000));
+//! (line.started_us, line.last_attempt_started_us) = (500_200, 500_200);
+//! let lines = [line];
+//! assert_eq!(figure_where("dispatch_lateness_p50_ms", &lines, one_at_once), Some(0.2));
+//! assert_eq!(figure_where("queue_delay_p50_ms", &lines, one_at_once), Some(400.2));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

@@ -1,4 +1,24 @@
 //! Requests that kept every goal: as a rate, and as a share.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure_where, request};
+//! use streamgauge_schema::{Goal, GoalQuantity, Plan};
+//!
+//! // 100 requests of 100 ms, one after the other; ten of them answer after 90 ms, the others after 50.
+//! let lines: Vec<_> = (0..100_u64)
+//!     .map(|n| {
+//!         let mut line = request(&[if n % 10 == 0 { 90 } else { 50 }, 100], 2);
+//!         (line.started_us, line.last_attempt_started_us) = (n * 100_000, n * 100_000);
+//!         line
+//!     })
+//!     .collect();
+//! let goal = |plan: &mut Plan| {
+//!     plan.goals = vec![Goal { quantity: GoalQuantity::Ttft, limit_ms: 60.0 }];
+//! };
+//! assert_eq!(figure_where("goodput_req_per_s", &lines, goal), Some(9.0));
+//! assert_eq!(figure_where("goodput_ratio", &lines, goal), Some(0.9));
+//! ```
 
 use streamgauge_schema::{Direction, Goal, Unit};
 

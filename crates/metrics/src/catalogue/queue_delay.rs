@@ -1,4 +1,20 @@
 //! How long after their due times requests started.
+//!
+//! ```
+//! # mod example { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/mod.rs")); }
+//! # use example::{figure_where, one_at_once, request};
+//! // Due every 100 ms, 500 ms each, at most one under way.
+//! let lines: Vec<_> = (0..8_u64)
+//!     .map(|n| {
+//!         let mut line = request(&[500], 1);
+//!         (line.started_us, line.last_attempt_started_us) = (n * 500_000, n * 500_000);
+//!         (line.scheduled_us, line.queued_us) = (Some(n * 100_000), Some(n * 400_000));
+//!         line
+//!     })
+//!     .collect();
+//! assert_eq!(figure_where("queue_delay_max_ms", &lines, one_at_once), Some(2_800.0));
+//! assert_eq!(figure_where("queue_delay_mean_ms", &lines, one_at_once), Some(1_400.0));
+//! ```
 
 use streamgauge_schema::{Direction, Unit};
 

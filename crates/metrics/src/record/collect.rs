@@ -27,8 +27,8 @@ use crate::turnover::TurnoverTally;
 /// use streamgauge_metrics::RunCollector;
 /// use streamgauge_schema::{JournalLine, Plan, read_typed};
 ///
-/// let plan: Plan = read_typed(include_bytes!("../../../schema/tests/run/plan.json"))?;
-/// let journal = include_str!("../../../schema/tests/run/observations.jsonl");
+/// let plan: Plan = read_typed(&std::fs::read("../schema/tests/run/plan.json")?)?;
+/// let journal = std::fs::read_to_string("../schema/tests/run/observations.jsonl")?;
 /// let mut lines = journal.lines().map(serde_json::from_str::<JournalLine>);
 /// let Some(Ok(JournalLine::Header(header))) = lines.next() else { panic!("a header") };
 ///

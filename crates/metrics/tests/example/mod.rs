@@ -41,9 +41,19 @@ pub fn request(outputs_ms: &[u64], tokens: u64) -> RequestLine {
     *line
 }
 
-/// The value of a metric in the record of these requests.
+/// The value of a metric in the record of these requests of a closed loop.
 pub fn figure(id: &str, requests: &[RequestLine]) -> Option<f64> {
-    value(id, &numbered(requests), None)
+    figure_where(id, requests, |_| {})
+}
+
+/// The value of a metric in the record of these requests, where the plan says something else.
+#[allow(dead_code, reason = "not every example needs another plan")]
+pub fn figure_where(
+    id: &str,
+    requests: &[RequestLine],
+    says: impl FnOnce(&mut Plan),
+) -> Option<f64> {
+    value(id, &numbered(requests), None, says)
 }
 
 /// The same, with graders that passed these answers and not the others.
@@ -66,7 +76,7 @@ pub fn graded_figure(id: &str, requests: &[RequestLine], passed: &[bool]) -> Opt
     });
     let receipts = receipts.collect();
     let grading = Grading { expectations_sha256: Digest::of(b"file"), graders: vec![grader] };
-    value(id, &lines, Some(&Grades { grades_version: 1, grading, receipts }))
+    value(id, &lines, Some(&Grades { grades_version: 1, grading, receipts }), |_| {})
 }
 
 /// The requests, each with a place and a prompt of its own.
@@ -79,10 +89,16 @@ fn numbered(requests: &[RequestLine]) -> Vec<RequestLine> {
     (0..).zip(requests).map(numbered).collect()
 }
 
-fn value(id: &str, requests: &[RequestLine], grades: Option<&Grades>) -> Option<f64> {
+fn value(
+    id: &str,
+    requests: &[RequestLine],
+    grades: Option<&Grades>,
+    says: impl FnOnce(&mut Plan),
+) -> Option<f64> {
     let mut plan: Plan = read_typed(PLAN).unwrap();
     (plan.load.requests, plan.load.warmup) = (requests.len() as u64, 0);
     plan.load.shape = LoadShape::ClosedLoop { concurrency: 1 };
+    says(&mut plan);
     let header = JournalHeader {
         journal_version: 1,
         plan_sha256: Digest::of_value(&plan).unwrap(),
@@ -99,4 +115,9 @@ fn value(id: &str, requests: &[RequestLine], grades: Option<&Grades>) -> Option<
     };
     let record = build_record(&input).unwrap();
     record.metrics.into_iter().find(|metric| metric.id.as_str() == id).unwrap().value
+}
+
+/// A load with due times, of which one request is under way at once.
+pub fn one_at_once(plan: &mut Plan) {
+    plan.load.shape = LoadShape::Trace { max_concurrency: Some(1), span_ms: 700 };
 }
