@@ -1,5 +1,7 @@
 //! Texts that came from outside, made safe to store and show.
 
+use streamgauge_schema::is_steering;
+
 /// Longest message that is kept, in characters.
 const MAX_CHARS: usize = 300;
 
@@ -16,9 +18,7 @@ pub fn bounded(text: &str) -> String {
             out.push('…');
             break;
         }
-        // Marks that turn the direction of writing can forge what a terminal shows.
-        let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if character.is_control() || turns {
+        if is_steering(character) {
             out.extend(character.escape_default());
         } else {
             out.push(character);

@@ -1,6 +1,6 @@
 //! Failures that a server reports in the bytes of its answer, and their messages.
 
-use streamgauge_schema::{FailureClass, StreamError};
+use streamgauge_schema::{FailureClass, StreamError, is_steering};
 
 use crate::json::Value;
 
@@ -58,7 +58,7 @@ impl Failure {
         let presentable = |text: &String| {
             let mut shown = String::new();
             for character in text.chars().take(MAX_MESSAGE_CHARACTERS) {
-                if character.is_control() {
+                if is_steering(character) {
                     shown.extend(character.escape_default());
                 } else {
                     shown.push(character);

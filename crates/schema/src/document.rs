@@ -10,6 +10,7 @@ use crate::error::{CanonicalError, ReadError};
 use crate::json::{Json, Layout, Position, file_bytes};
 use crate::path::JsonPath;
 use crate::record::{RunRecord, RunRecordV1, RunRecordV2};
+use crate::text::is_steering;
 
 /// A published document, read and typed.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,7 +155,7 @@ fn printable(message: &str) -> String {
             out.push('…');
             break;
         }
-        if character.is_control() {
+        if is_steering(character) {
             out.extend(character.escape_default());
         } else {
             out.push(character);

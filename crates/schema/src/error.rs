@@ -68,8 +68,10 @@ pub enum TextFault {
     /// A credential, such as `Bearer …`.
     #[error("a published text holds no credentials")]
     Credential,
-    /// A control character.
-    #[error("a published text has no control characters")]
+    /// A character that is not seen but steers what shows it.
+    #[error(
+        "a published text has no control characters, nor any that turn the direction of writing"
+    )]
     Control,
     /// Not 1 to 240 characters.
     #[error("a published text has 1 to 240 characters")]

@@ -134,7 +134,7 @@ pub use record::{
 pub use request::Request;
 pub use search::{ProbeFault, SearchProbe, SearchReport, SearchSchema, SearchedLoad};
 pub use stream::{Dialect, End, Head};
-pub use text::{Identifier, PublicText, SourceUrl};
+pub use text::{Identifier, PublicText, SourceUrl, is_steering};
 pub use timestamp::Timestamp;
 pub use units::Millis;
 pub use vocabulary::UnknownWord;

@@ -23,8 +23,8 @@ const SOURCE_HOSTS: [&str; 6] = [
 const KEY_PREFIXES: [&str; 8] =
     ["AKIA", "eyJ", "ghp_", "github_pat_", "gsk_", "hf_", "nvapi-", "sk-"];
 
-/// A text that a published record may hold: 1 to 240 characters without control characters, URLs,
-/// file paths or credentials.
+/// A text that a published record may hold: 1 to 240 characters without control characters (those of
+/// the direction of writing included), URLs, file paths or credentials.
 ///
 /// ```
 /// use streamgauge_schema::{PublicText, TextFault};
@@ -104,11 +104,28 @@ impl SourceUrl {
     }
 }
 
+/// Whether a character steers whatever shows it, instead of being seen: a control character, or a mark
+/// that turns the direction of writing (Unicode's `Bidi_Control`), by which one text looks like another.
+///
+/// ```
+/// use streamgauge_schema::is_steering;
+/// assert!(is_steering('\u{1b}') && is_steering('\u{202e}'));
+/// assert!(!is_steering('é'));
+/// ```
+#[must_use]
+pub fn is_steering(character: char) -> bool {
+    let turns = matches!(
+        character,
+        '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    turns || character.is_control()
+}
+
 fn check_public(text: &str) -> Result<(), TextFault> {
     if text.is_empty() || text.chars().count() > MAX_CHARS {
         return Err(TextFault::Length);
     }
-    if text.chars().any(char::is_control) {
+    if text.chars().any(is_steering) {
         return Err(TextFault::Control);
     }
     if has_url(text) {
@@ -249,7 +266,8 @@ mod schemas {
         fn json_schema(_: &mut SchemaGenerator) -> Schema {
             json_schema!({
                 "type": "string",
-                "description": "A text without control characters, URLs, file paths or credentials.",
+                "description": "A text without control characters (those of the direction of writing \
+                    included), URLs, file paths or credentials.",
                 "minLength": 1,
                 "maxLength": super::MAX_CHARS,
             })
@@ -296,6 +314,9 @@ mod tests {
             ("", Some(TextFault::Length)),
             ("a\nb", Some(TextFault::Control)),
             ("a\u{7f}b", Some(TextFault::Control)),
+            ("a\u{202e}b", Some(TextFault::Control)),
+            ("a\u{61c}b\u{200f}", Some(TextFault::Control)),
+            ("שלום, 平和", None),
             ("see https://example.org/x", Some(TextFault::Url)),
             ("see HTTP://example.org", Some(TextFault::Url)),
             ("at unix:///run/x.sock", Some(TextFault::Url)),

@@ -25,7 +25,7 @@ const HOSTILE: [&str; 10] = [
     "# Heading | --- |",
     "*www.example.org and x@example.org*",
     "$\\frac{1}{2}$ &lt; \\| \\` ``` --> <details>",
-    "\u{202e}turned \u{2066}around\u{fffe}",
+    "\u{feff}turned around\u{fffe}",
 ];
 
 /// The document with changes to its text.
