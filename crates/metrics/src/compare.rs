@@ -30,8 +30,10 @@ use crate::record::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL}
 use crate::stood::Compared;
 
 pub use blocks::{BlockRules, compare_blocks};
+pub(crate) use build::build_of;
 pub use error::CompareError;
 pub(crate) use gates::samples_needed;
+pub(crate) use gathered::{compared_run, figure_of, share_of, value_of};
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
 pub use pairing::Pairing;
 
@@ -48,6 +50,10 @@ const GATED_IDS: [&str; 3] = [GATED[0].0, GATED[1].0, GATED[2].0];
 const PROMPT_TOKENS: &str = "prompt_tokens_p50_tok";
 /// The condition that names what was served.
 const IMAGE_LABEL: &str = "Runtime image";
+
+/// The condition that holds the digest of what a server says of itself. Where a deployment declares
+/// nothing that tells builds apart, a comparison takes it for the build's variant.
+pub const SERVER_LABEL: &str = "Server's account of itself";
 
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

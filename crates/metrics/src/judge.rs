@@ -17,6 +17,7 @@ use streamgauge_schema::{
 
 use metric::Standing;
 
+pub use said::level_in_percent;
 pub(crate) use said::said;
 
 /// What the cells of a comparison are judged by.

@@ -85,8 +85,8 @@ pub use catalogue::{MetricSpec, Population, Presence, catalogue};
 pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use compare::{
-    BlockRules, CompareError, Difference, MatchingCondition, Pairing, Side, UnknownCondition,
-    compare_blocks, compare_point, was_compared,
+    BlockRules, CompareError, Difference, MatchingCondition, Pairing, SERVER_LABEL, Side,
+    UnknownCondition, compare_blocks, compare_point, was_compared,
 };
 pub use decide::{DecideError, DecisionInput, decide};
 pub use error::RecordError;
@@ -97,6 +97,7 @@ pub use gate::{
 };
 pub use inflight::{Span, mean_inflight, peak_inflight, steady_window};
 pub use interval::{quantile_interval, quantile_interval_coverage};
+pub use judge::level_in_percent;
 pub use kernel_basis::to_kernel_basis;
 pub use little::littles_inflight;
 pub use page::metrics_markdown;
@@ -116,5 +117,5 @@ pub use statistic::Statistic;
 pub use stood::{Compared, Standings, standings};
 pub use verify::{
     Finding, LedgerFault, LedgerVerification, Note, Verification, unproven, verify,
-    verify_decision, verify_ledger, verify_listed,
+    verify_decision, verify_ledger, verify_listed, verify_runs,
 };

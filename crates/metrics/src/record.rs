@@ -73,8 +73,8 @@ pub fn build_record(input: &RunInput<'_>) -> Result<RunRecordV2, RecordError> {
     collected(input)?.into_record(input.evidence.clone())
 }
 
-/// The cases of a run, one for each declared request: the content of `cases.jsonl` where there are
-/// more than a record holds.
+/// The cases of a run, one for each declared request; where there are more than a record holds, one for
+/// each that was sent, which is the content of `cases.jsonl`.
 ///
 /// # Errors
 /// As [`build_record`].

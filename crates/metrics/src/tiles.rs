@@ -2,6 +2,8 @@
 //!
 //! Tokens are whole numbers and every one lies in some tile, so that a peak is never below the mean.
 
+use std::collections::BTreeMap;
+
 use crate::inflight::Span;
 use crate::measured::Measured;
 use crate::sent::{OutputTokens, Sent};
@@ -68,44 +70,55 @@ fn add_tokens(run: &Measured, sent: &Sent, tokens: u64, tiles: &mut Tiles) -> Op
     (given == tokens).then_some(())
 }
 
-/// Equal parts of a span of time, and what each of them holds.
+/// Equal parts of a span of time, and what those of them hold that hold anything: a journal may say
+/// that it was written for a thousand years.
 struct Tiles {
     span: Span,
-    held: Vec<u64>,
-    /// The tile that was last added to; events of a response follow each other.
-    last: usize,
+    count: u64,
+    held: BTreeMap<u64, u64>,
+    /// The tile that was last added to, what was added since, and its part of the span; events of a
+    /// response follow each other.
+    last: u64,
+    added: u64,
     last_us: std::ops::Range<u64>,
 }
 
 impl Tiles {
     fn of(span: Span) -> Self {
         let count = (span.length_us() / SECOND_US).max(1);
-        Self { span, held: vec![0; count as usize], last: 0, last_us: 0..0 }
+        Self { span, count, held: BTreeMap::new(), last: 0, added: 0, last_us: 0..0 }
     }
 
     fn add(&mut self, at_us: u64, count: u64) {
         if !self.last_us.contains(&at_us) {
+            self.keep_added();
             self.turn_to(at_us);
         }
-        self.held[self.last] = self.held[self.last].saturating_add(count);
+        self.added = self.added.saturating_add(count);
+    }
+
+    fn keep_added(&mut self) {
+        let held = self.held.entry(self.last).or_default();
+        *held = held.saturating_add(std::mem::take(&mut self.added));
     }
 
     /// The end of the span belongs to its last tile.
     fn turn_to(&mut self, at_us: u64) {
-        let (tiles, length) = (self.held.len() as u128, u128::from(self.span.length_us()));
+        let (tiles, length) = (u128::from(self.count), u128::from(self.span.length_us()));
         let since = u128::from(at_us.saturating_sub(self.span.from_us));
         let tile = (since * tiles / length).min(tiles - 1);
         // The first microsecond of a tile.
         let begin = |tile: u128| (tile * length).div_ceil(tiles) as u64;
         let from = self.span.from_us;
         self.last_us = from.saturating_add(begin(tile))..from.saturating_add(begin(tile + 1));
-        self.last = tile as usize;
+        self.last = tile as u64;
     }
 
-    fn peak_per_s(&self) -> f64 {
-        let most = self.held.iter().copied().max().unwrap_or(0);
+    fn peak_per_s(mut self) -> f64 {
+        self.keep_added();
+        let most = self.held.values().copied().max().unwrap_or(0);
         // Multiplied first: what is whole stays whole, and rounding cannot put it below the mean.
-        let times = u128::from(most) * self.held.len() as u128;
+        let times = u128::from(most) * u128::from(self.count);
         times as f64 / (self.span.length_us() as f64 / 1e6)
     }
 }
@@ -143,6 +156,15 @@ mod tests {
         let seen = line.observation.as_mut().unwrap();
         seen.token_counts = Some(vec![8, 1, 1]);
         assert_eq!(rate(&line), Some(8.0));
+    }
+
+    #[test]
+    fn a_run_of_many_years_has_tiles_where_something_ended() {
+        let year_ms = 365 * 24 * 3_600 * 1_000;
+        let lines = [succeeded(0, 0, &[500, 1_000], 10), succeeded(1, 300_000 * year_ms, &[1], 4)];
+        let (tokens, requests) = peaks(&lines);
+        assert!((tokens.unwrap() - 10.0).abs() < 0.001, "{tokens:?}");
+        assert!((requests.unwrap() - 1.0).abs() < 0.001, "{requests:?}");
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod load;
 mod notes;
 mod numbers;
 mod parts;
+mod runs;
 mod schedule;
 mod serving;
 mod shares;
@@ -40,6 +41,7 @@ use known::Known;
 
 pub use decision::verify_decision;
 pub use ledger::{LedgerFault, LedgerVerification, verify_ledger, verify_listed};
+pub use runs::verify_runs;
 pub use unproven::unproven;
 
 /// One rule as it applies to one place of a document.

@@ -4,7 +4,7 @@
 mod log;
 mod order;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::gate::Gates;
 use crate::nullable::nullable;
@@ -38,9 +38,11 @@ pub struct QualificationPlan {
     /// Options of the command that the plan was made with, beside the file.
     pub options: Vec<String>,
     /// Blocks of the baseline against itself, before all others.
+    #[serde(deserialize_with = "blocks")]
     pub aa_blocks: u64,
     /// Numbers of blocks after which the candidate is judged, rising. With more than one, each look
     /// is judged at an equal share of the gates' alpha.
+    #[serde(deserialize_with = "looks")]
     pub planned_blocks: Vec<u64>,
     /// Time of measuring after which no block begins; `None` sets no end.
     #[serde(deserialize_with = "nullable")]
@@ -130,9 +132,29 @@ closed_vocabulary! {
     }
 }
 
+/// A number of blocks that somebody may take.
+fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let blocks = u64::deserialize(deserializer)?;
+    let most = QualificationPlan::MAX_BLOCKS;
+    if blocks > most {
+        return Err(de::Error::custom(format_args!("{blocks} blocks are more than {most}")));
+    }
+    Ok(blocks)
+}
+
+/// Numbers of blocks, each of which somebody may take.
+fn looks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct Look(#[serde(deserialize_with = "blocks")] u64);
+    Ok(Vec::<Look>::deserialize(deserializer)?.into_iter().map(|Look(blocks)| blocks).collect())
+}
+
 impl QualificationPlan {
     /// Version of this layout.
     pub const VERSION: u32 = 1;
+    /// More blocks than anybody takes; a plan of more cannot be read.
+    pub const MAX_BLOCKS: u64 = 1_000;
 
     /// The most blocks that are taken: those of the last look.
     #[must_use]

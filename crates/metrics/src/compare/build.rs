@@ -2,11 +2,11 @@
 
 use streamgauge_schema::{Build, PublicText, RunRecordV2};
 
-use super::{CompareError, IMAGE_LABEL, Side};
+use super::{CompareError, IMAGE_LABEL, SERVER_LABEL, Side};
 
 /// The build of a side: what all its runs say.
 pub(super) fn of(side: Side, runs: &[&RunRecordV2]) -> Result<Build, CompareError> {
-    let all: Vec<Build> = runs.iter().map(|run| one(run)).collect();
+    let all: Vec<Build> = runs.iter().map(|run| build_of(run)).collect();
     let first = all.first().ok_or(CompareError::NoRuns { side })?;
     let agree = |member: &'static str, of: fn(&Build) -> Option<&PublicText>| {
         let mut values: Vec<String> = all
@@ -31,17 +31,27 @@ pub(super) fn of(side: Side, runs: &[&RunRecordV2]) -> Result<Build, CompareErro
     Ok(first.clone())
 }
 
-fn one(run: &RunRecordV2) -> Build {
-    let image = run.conditions.iter().find(|condition| condition.label.as_str() == IMAGE_LABEL);
-    let deployment = &run.deployment;
+/// The build that the record of a run names.
+pub(crate) fn build_of(run: &RunRecordV2) -> Build {
+    let condition = |label: &str| {
+        let found = run.conditions.iter().find(|condition| condition.label.as_str() == label);
+        found.map(|condition| condition.value.clone())
+    };
+    let (image, deployment) = (condition(IMAGE_LABEL), &run.deployment);
+    let declared = [&image, &deployment.revision, &deployment.runtime_version, &deployment.variant];
+    // Where nobody declares what tells builds apart, what the server says of itself may.
+    let stated = match declared.iter().any(|it| it.is_some()) {
+        true => None,
+        false => condition(SERVER_LABEL),
+    };
     Build {
-        image: image.map(|condition| condition.value.clone()),
         model: deployment.model.clone(),
         revision: deployment.revision.clone(),
         runtime: deployment.runtime.clone(),
         runtime_version: deployment.runtime_version.clone(),
         quantization: deployment.quantization.clone(),
-        variant: deployment.variant.clone(),
+        variant: deployment.variant.clone().or(stated),
         hardware: deployment.hardware.clone(),
+        image,
     }
 }

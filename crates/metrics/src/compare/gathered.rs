@@ -18,6 +18,9 @@ const SHARES: [(FindingName, &str); 3] = [
     (FindingName::FinishReasons, "length_limited_ratio"),
     (FindingName::Refusals, "refusal_ratio"),
 ];
+/// What is judged by a value of each run.
+const VALUES: [FindingName; 3] =
+    [FindingName::CachedShare, FindingName::OutputLength, FindingName::ReasoningShare];
 const THROUGHPUT: &str = "completion_throughput_tps";
 const DURATION: &str = "batch_duration_seconds";
 const CACHED: &str = "cached_tokens_ratio";
@@ -27,7 +30,7 @@ const REASONING: &str = "reasoning_tokens_ratio";
 pub(super) fn cell(runs: &CellRuns<'_>, gates: &[GateInForce]) -> CellComparisonV2 {
     let sides = [runs.baseline.as_slice(), runs.candidate.as_slice()];
     let [baseline_runs, candidate_runs] =
-        sides.map(|side| side.iter().map(|run| compared(run, gates)).collect());
+        sides.map(|side| side.iter().map(|run| compared_run(run, gates)).collect());
     let failures = count(FindingName::Failures, [None, None]);
     let shares = SHARES.iter().map(|(name, id)| count(*name, sides.map(|side| tally(side, id))));
     let metrics = gates.iter().map(|gate| (gate.metric.clone(), metric(gate, sides)));
@@ -35,17 +38,14 @@ pub(super) fn cell(runs: &CellRuns<'_>, gates: &[GateInForce]) -> CellComparison
         baseline_runs,
         candidate_runs,
         counts: std::iter::once(failures).chain(shares).collect(),
-        values: vec![
-            values(FindingName::CachedShare, sides, |run| figure(run, CACHED)),
-            values(FindingName::OutputLength, sides, tokens_per_request),
-            values(FindingName::ReasoningShare, sides, |run| figure(run, REASONING)),
-        ],
+        values: VALUES.iter().map(|name| values(*name, sides)).collect(),
         speed_void: None,
         metrics: OrderedMap(metrics.collect()),
     }
 }
 
-fn compared(run: &RunRecordV2, gates: &[GateInForce]) -> ComparedRun {
+/// What a comparison says of a run.
+pub(crate) fn compared_run(run: &RunRecordV2, gates: &[GateInForce]) -> ComparedRun {
     let gated = |id: &&Identifier| gates.iter().any(|gate| gate.metric == **id);
     ComparedRun {
         run_id: run.run_id.clone(),
@@ -67,11 +67,8 @@ fn count(name: FindingName, [baseline, candidate]: [Option<Tally>; 2]) -> CountF
     CountFinding { name, baseline, candidate, p_value: None, verdict }
 }
 
-fn values(
-    name: FindingName,
-    sides: [&[&RunRecordV2]; 2],
-    of: fn(&RunRecordV2) -> Option<f64>,
-) -> ValueFinding {
+fn values(name: FindingName, sides: [&[&RunRecordV2]; 2]) -> ValueFinding {
+    let of = |run: &RunRecordV2| value_of(name, run);
     let [baseline, candidate] = sides.map(|side| side.iter().map(|run| of(run)).collect());
     ValueFinding {
         name,
@@ -81,6 +78,27 @@ fn values(
         p_value: None,
         verdict: FindingVerdict::NotEvaluated,
     }
+}
+
+/// The value of a run by which something is judged before speed; `None` where it has none, or where
+/// it is judged by counts.
+pub(crate) fn value_of(name: FindingName, run: &RunRecordV2) -> Option<f64> {
+    match name {
+        FindingName::CachedShare => figure(run, CACHED),
+        FindingName::OutputLength => tokens_per_request(run),
+        FindingName::ReasoningShare => figure(run, REASONING),
+        FindingName::Endings
+        | FindingName::Failures
+        | FindingName::FinishReasons
+        | FindingName::Refusals => None,
+    }
+}
+
+/// The requests of all runs of a side together by which something is judged before speed; `None` where
+/// it is judged by no share.
+pub(crate) fn share_of(name: FindingName, runs: &[&RunRecordV2]) -> Option<Option<Tally>> {
+    let (_, id) = SHARES.iter().find(|(share, _)| *share == name)?;
+    Some(tally(runs, id))
 }
 
 fn measured<'a>(run: &'a RunRecordV2, id: &str) -> Option<&'a Metric> {
@@ -114,13 +132,7 @@ fn tokens_per_request(run: &RunRecordV2) -> Option<f64> {
 }
 
 fn metric(gate: &GateInForce, sides: [&[&RunRecordV2]; 2]) -> MetricComparisonV2 {
-    let of = |run: &RunRecordV2| {
-        let found = measured(run, gate.metric.as_str());
-        ComparedFigure {
-            value: found.and_then(|metric| metric.value),
-            samples: found.map_or(0, |metric| metric.samples),
-        }
-    };
+    let of = |run: &RunRecordV2| figure_of(run, &gate.metric);
     let [baseline, candidate] = sides.map(|side| side.iter().map(|run| of(run)).collect());
     let spec = definition(gate, sides);
     MetricComparisonV2 {
@@ -144,6 +156,15 @@ fn metric(gate: &GateInForce, sides: [&[&RunRecordV2]; 2]) -> MetricComparisonV2
         equivalence: None,
         verdict: GateVerdict::NotEvaluated,
         reason: said("not judged yet"),
+    }
+}
+
+/// A metric of a run, as a comparison holds it.
+pub(crate) fn figure_of(run: &RunRecordV2, id: &Identifier) -> ComparedFigure {
+    let found = measured(run, id.as_str());
+    ComparedFigure {
+        value: found.and_then(|metric| metric.value),
+        samples: found.map_or(0, |metric| metric.samples),
     }
 }
 

@@ -22,9 +22,20 @@ pub(super) fn percent(change: f64) -> String {
     if change.is_finite() { format!("{change:+.2} %") } else { "without bound".to_owned() }
 }
 
-/// The level of an interval in percent.
-pub(super) fn level(level: f64) -> String {
-    let text = format!("{:.2}", level * 100.0);
+/// The level of an interval in percent, with two decimals, or as many as tell it from 100.
+///
+/// ```
+/// use streamgauge_metrics::level_in_percent;
+/// assert_eq!(level_in_percent(1.0 - 0.05 / 3.0), "98.33 %");
+/// assert_eq!(level_in_percent(1.0 - 0.00001 / 3.0), "99.9997 %");
+/// ```
+#[must_use]
+pub fn level_in_percent(level: f64) -> String {
+    /// Beyond these a number below 1 has no digits that tell it from 1.
+    const MOST_DECIMALS: usize = 14;
+    let with = |decimals| format!("{:.decimals$}", level * 100.0);
+    let is_told = |text: &String| level >= 1.0 || !text.starts_with("100");
+    let text = (2..MOST_DECIMALS).map(with).find(is_told).unwrap_or_else(|| with(MOST_DECIMALS));
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
@@ -38,10 +49,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_have_two_decimals_at_most() {
-        let cases = [(0.95, "95 %"), (0.975, "97.5 %"), (1.0 - 0.05 / 6.0, "99.17 %")];
+    fn levels_have_two_decimals_or_what_tells_them_from_certainty() {
+        let cases = [
+            (0.95, "95 %"),
+            (0.975, "97.5 %"),
+            (1.0 - 0.05 / 6.0, "99.17 %"),
+            (1.0 - 4e-5, "99.996 %"),
+            (1.0 - 1e-9, "99.9999999 %"),
+            (0.0, "0 %"),
+            (1.0, "100 %"),
+        ];
         for (given, expected) in cases {
-            assert_eq!(level(given), expected);
+            assert_eq!(level_in_percent(given), expected);
         }
     }
 

@@ -4,11 +4,13 @@ use streamgauge_schema::{
     Case, CaseOutcome, Completion, FailureStage, Identifier, Millis, Plan, PromptSource, PublicText,
 };
 
+use super::MAX_CASES_IN_RECORD;
 use crate::graded::Graded;
 use crate::measured::Measured;
 use crate::sent::Sent;
 
-/// One case for each declared request, in their order, sent or not.
+/// One case for each declared request, in their order, sent or not; of more than a record holds, one
+/// for each that was sent. A plan may declare millions, of which few were sent when it was stopped.
 pub(super) fn of(plan: &Plan, run: &Measured) -> impl Iterator<Item = Case> {
     let kind = match plan.workload.source {
         PromptSource::Dataset { .. } => "Dataset",
@@ -17,11 +19,14 @@ pub(super) fn of(plan: &Plan, run: &Measured) -> impl Iterator<Item = Case> {
     };
     let width = run.offered.to_string().len().max(2);
     let mut sent = run.sent.iter().peekable();
-    let mut not_sent = run.offered - run.sent.len() as u64;
+    let mut not_sent = match run.offered {
+        0..=MAX_CASES_IN_RECORD => run.offered - run.sent.len() as u64,
+        _ => 0,
+    };
     let mut next = 0;
     std::iter::from_fn(move || {
         let index = next;
-        // Where time ends a load, what was sent is all that was due, whatever its numbers are.
+        // What was sent has its own number: where time ends a load, it is all that was due.
         let line =
             if not_sent == 0 { sent.next() } else { sent.next_if(|sent| sent.index == index) };
         if line.is_none() {

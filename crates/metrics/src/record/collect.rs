@@ -228,13 +228,14 @@ impl<'a> RunCollector<'a> {
 }
 
 impl CollectedRun<'_> {
-    /// One case for each declared request, in their order: what stands in `cases.jsonl` where there
-    /// are more than a record holds.
+    /// One case for each declared request, in their order. Where there are more than
+    /// [a record holds](crate::MAX_CASES_IN_RECORD) they stand in `cases.jsonl`, and requests that were
+    /// never sent have none: `load.not_sent` counts them.
     pub fn cases(&self) -> impl Iterator<Item = Case> {
         cases::of(self.plan, &self.measured)
     }
 
-    /// How many cases there are.
+    /// How many requests were declared.
     #[must_use]
     pub fn declared(&self) -> u64 {
         self.measured.offered

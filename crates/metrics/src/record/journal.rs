@@ -22,6 +22,7 @@ pub fn check_plan(plan: &Plan) -> Result<(), RecordError> {
         }
     }
     let fault = basis_fault(plan)
+        .or_else(|| ratios_fault(plan))
         .or_else(|| stages_fault(&plan.load))
         .or_else(|| goals_fault(&plan.goals))
         .or_else(|| plan.grading.as_ref().and_then(grading_fault))
@@ -53,6 +54,19 @@ fn basis_fault(plan: &Plan) -> Option<String> {
              {stamps} and {kept}"
         )
     })
+}
+
+/// A record that says how many may fail says it as a share.
+fn ratios_fault(plan: &Plan) -> Option<String> {
+    let ratios = [
+        ("max_failure_ratio", Some(plan.max_failure_ratio)),
+        ("limits.max_error_ratio", plan.limits.max_error_ratio),
+    ];
+    let is_share = |ratio: f64| (0.0..=1.0).contains(&ratio);
+    let (name, ratio) = ratios
+        .into_iter()
+        .find_map(|(name, ratio)| Some((name, ratio.filter(|it| !is_share(*it))?)))?;
+    Some(format!("{name} is {ratio:?}, and a share of requests is 0 to 1"))
 }
 
 fn stages_fault(load: &Load) -> Option<String> {

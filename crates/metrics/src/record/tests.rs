@@ -8,6 +8,7 @@ mod graded;
 mod journal;
 mod limitations;
 mod loads;
+mod numbers;
 mod turnovers;
 
 use proptest::prelude::*;

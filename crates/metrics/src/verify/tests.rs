@@ -6,6 +6,7 @@ mod determinism;
 mod graded;
 mod ledgers;
 mod records;
+mod runs;
 mod schedules;
 mod turnovers;
 

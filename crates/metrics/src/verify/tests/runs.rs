@@ -1,0 +1,69 @@
+//! A comparison held to the records of its runs, each rule broken on purpose.
+
+use streamgauge_schema::{
+    ComparisonV2, FindingName, Gates, Identifier, PublicText, RunRecordV2, Tally,
+};
+
+use crate::compare::{BlockRules, Pairing, Turnovers, compare_blocks};
+use crate::sample_blocks::{Sides, add_share};
+use crate::verify::verify_runs;
+
+/// A comparison of three blocks, and the records of its runs.
+fn sample() -> (ComparisonV2, Vec<RunRecordV2>) {
+    let values = [(100.0, 103.0), (101.0, 104.0), (99.0, 102.0)];
+    let sides = Sides::blocks("ttft_p50_ms", &values);
+    let sides = sides.each(|run| add_share(run, "refusal_ratio", 0.0));
+    let [baseline, candidate] = sides.records();
+    let rules = BlockRules {
+        gates: &Gates::default(),
+        pairing: Pairing::AsGiven,
+        looks: None,
+        allow_differing: &[],
+        limitations: &[],
+    };
+    let comparison = compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap();
+    (comparison, [sides.baseline, sides.candidate].concat())
+}
+
+#[test]
+fn what_was_compared_is_as_its_records_have_it() {
+    let (comparison, records) = sample();
+    let all = verify_runs(&comparison, &records);
+    assert!(all.holds(), "{:?}", all.broken().collect::<Vec<_>>());
+    // A half of the records shows a half, and no others show anything.
+    let half = verify_runs(&comparison, &records[..3]);
+    assert_eq!((half.holds(), half.findings.len() * 2), (true, all.findings.len()));
+    let mut others = records;
+    others.iter_mut().for_each(|record| record.run_id = Identifier::new("another").unwrap());
+    assert_eq!(verify_runs(&comparison, &others).findings, []);
+}
+
+#[test]
+fn every_rule_of_runs_notices_its_fault() {
+    type Fault = fn(&mut ComparisonV2);
+    let cases: [(&str, Fault); 8] = [
+        ("runs-are-of-their-cell", |it| it.cells.0[0].0 = Identifier::new("c9").unwrap()),
+        ("runs-are-as-recorded", |it| it.cells.0[0].1.baseline_runs[1].offered += 1),
+        ("runs-are-as-recorded", |it| {
+            it.cells.0[0].1.candidate_runs[0].performance_eligible = false;
+        }),
+        ("builds-are-as-recorded", |it| it.candidate.variant = PublicText::new("other").ok()),
+        ("figures-are-as-recorded", |it| {
+            it.cells.0[0].1.metrics.0[0].1.candidate[2].value = Some(99.0);
+        }),
+        ("figures-are-as-recorded", |it| it.cells.0[0].1.metrics.0[1].1.baseline[0].samples = 7),
+        ("figures-are-as-recorded", |it| it.cells.0[0].1.values[1].baseline[0] = Some(9.0)),
+        ("counts-are-as-recorded", |it| {
+            let counts = &mut it.cells.0[0].1.counts;
+            let refusals = counts.iter_mut().find(|it| it.name == FindingName::Refusals).unwrap();
+            refusals.candidate = Some(Tally { count: 1, of: 3_000 });
+        }),
+    ];
+    for (rule, fault) in cases {
+        let (mut comparison, records) = sample();
+        fault(&mut comparison);
+        let found = verify_runs(&comparison, &records);
+        let broken: Vec<&str> = found.broken().map(|finding| finding.rule).collect();
+        assert!(!broken.is_empty() && broken.iter().all(|it| *it == rule), "{rule}: {broken:?}");
+    }
+}
