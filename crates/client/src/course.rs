@@ -17,8 +17,9 @@ use crate::send::Order;
 use crate::sink::{Sink, SinkThread};
 use crate::worker::Report;
 
-/// Measured requests that must have ended before the share of failed ones is judged.
-const JUDGED_FROM: u64 = 20;
+/// Measured requests that must have ended before `limits.max_error_ratio` can stop a run: of fewer, one
+/// failure would be a large share.
+pub const ERROR_RATIO_JUDGED_FROM: u64 = 20;
 
 /// A run under way.
 pub(crate) struct Course<R, S: Sink> {
@@ -215,7 +216,8 @@ impl Tally {
     }
 
     fn fails_more_than(&self, ratio: f64) -> bool {
-        self.measured >= JUDGED_FROM && self.failed as f64 > ratio * self.measured as f64
+        self.measured >= ERROR_RATIO_JUDGED_FROM
+            && self.failed as f64 > ratio * self.measured as f64
     }
 }
 

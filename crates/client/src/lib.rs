@@ -75,6 +75,7 @@ pub use answers::{AnswerReader, AnswerWriter};
 pub use ask::{Model, ask, list_models};
 pub use capture::{Capture, CaptureError};
 pub use clock::RunClock;
+pub use course::ERROR_RATIO_JUDGED_FROM;
 pub use descriptors::{DescriptorsError, room_for};
 pub use endpoint::Endpoint;
 pub use engine::{RunError, RunSetup, run};
