@@ -1,6 +1,7 @@
 //! The command line.
 
 mod effects;
+mod hints;
 pub(crate) mod run;
 mod values;
 

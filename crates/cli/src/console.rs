@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Error};
+use streamgauge_schema::is_steering;
+use terminal_size::{Width, terminal_size_of};
 
 /// Writes a result, with a line feed at its end.
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
@@ -25,13 +27,8 @@ pub(crate) fn remark(text: &str) {
 pub(crate) fn printable(text: &str) -> String {
     text.split('\n')
         .map(|line| {
-            let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             let shown = |c: char| {
-                if c.is_control() || turns(c) {
-                    c.escape_default().to_string()
-                } else {
-                    c.to_string()
-                }
+                if is_steering(c) { c.escape_default().to_string() } else { c.to_string() }
             };
             line.chars().map(shown).collect::<String>()
         })
@@ -51,6 +48,14 @@ pub(crate) fn listed(mut names: impl ExactSizeIterator<Item = String>) -> String
 /// Writes the error that ended the command, with its causes.
 pub(crate) fn complain(error: &Error) {
     remark(&format!("error: {error:#}"));
+}
+
+/// Columns of the terminal that shows results, as far as prose can be read so wide; where results go
+/// elsewhere, what fits everywhere.
+pub(crate) fn columns() -> usize {
+    const ELSEWHERE: usize = 80;
+    let size = terminal_size_of(io::stdout());
+    size.map_or(ELSEWHERE, |(Width(columns), _)| usize::from(columns).clamp(40, 120))
 }
 
 /// Whether progress can be drawn.

@@ -56,10 +56,19 @@ fn all_named(compared: Compared<'_>, named: &[PathBuf]) -> anyhow::Result<Vec<De
 /// What lies beside the comparison, and in a folder `runs` there. Whatever else lies there is none of
 /// its runs.
 fn beside(compared: Compared<'_>, comparison: &Path) -> Vec<DecisionEvidence> {
-    let folder = folder_of(comparison);
-    let records = [folder.to_owned(), folder.join("runs")];
-    let records = records.iter().flat_map(|folder| records_in(folder));
+    let records = records_at_hand(comparison, &[]).into_iter();
     records.filter_map(|record| evidence(compared, &record).ok()).collect()
+}
+
+/// The records beside a comparison, and those behind other paths that were given with it.
+pub(crate) fn records_at_hand(comparison: &Path, given: &[PathBuf]) -> Vec<PathBuf> {
+    let folder = folder_of(comparison);
+    let mut records: Vec<PathBuf> =
+        [folder.to_owned(), folder.join("runs")].iter().flat_map(|it| records_in(it)).collect();
+    for path in given.iter().filter(|path| path.as_path() != comparison) {
+        records.extend(if path.is_dir() { records_in(path) } else { vec![path.clone()] });
+    }
+    records
 }
 
 /// The folder in which a file lies.

@@ -7,9 +7,7 @@ use streamgauge_metrics::catalogue;
 use streamgauge_schema::{Gates, Identifier};
 
 use crate::input::read_text;
-
-/// How alike two names must be for the one to be what the other was meant to be; 1 is the same.
-const ALIKE: f64 = 0.85;
+use crate::spelling::meant;
 
 /// Reads gates from a file of their own. A metric that is not known here may stand in records of
 /// another version, where its gate says what it is.
@@ -29,20 +27,41 @@ pub(crate) fn unknown_metric(id: &Identifier) -> Option<String> {
     if known.iter().any(|metric| metric.id == *id) {
         return None;
     }
-    let meant = match id.as_str() {
+    if let Some(statistics) = statistics_beside(id.as_str()) {
+        return Some(format!(
+            "no record has a metric {id}; of this quantity records have {}",
+            statistics.join(", ")
+        ));
+    }
+    let like = match id.as_str() {
         // What the point rule calls it.
         "decode_tok_s_p50" => Some("decode_rate_p50_tok_per_s"),
-        id => known
-            .iter()
-            .map(|metric| (strsim::jaro_winkler(id, metric.id.as_str()), metric.id.as_str()))
-            .filter(|(alike, _)| *alike >= ALIKE)
-            .max_by(|one, other| one.0.total_cmp(&other.0))
-            .map(|(_, known)| known),
+        id => meant(id, known.iter().map(|metric| metric.id.as_str())),
     };
-    Some(match meant {
-        Some(meant) => format!("no record has a metric {id}; did you mean {meant}?"),
+    Some(match like {
+        Some(like) => format!("no record has a metric {id}; did you mean {like}?"),
         None => format!("no record has a metric {id}; METRICS.md lists them all"),
     })
+}
+
+/// The metrics of a known quantity, where the name has another statistic: `ttft_p5_ms`.
+fn statistics_beside(id: &str) -> Option<Vec<&'static str>> {
+    let words: Vec<&str> = id.split('_').collect();
+    (0..words.len()).find_map(|place| {
+        let (before, after) = (words[..place].join("_"), words[place + 1..].join("_"));
+        let of_quantity = |word: &str| format!("{before}_{word}_{after}");
+        let known = catalogue().iter().map(|metric| metric.id.as_str());
+        let is_known = |id: &String| catalogue().iter().any(|metric| metric.id.as_str() == id);
+        Some(of_quantity("p50")).filter(is_known)?;
+        Some(known.filter(|id| is_other_word(id, &before, &after)).collect())
+    })
+}
+
+/// Whether a name is these words with one between them.
+fn is_other_word(id: &str, before: &str, after: &str) -> bool {
+    let rest = id.strip_prefix(before).and_then(|rest| rest.strip_prefix('_'));
+    let word = rest.and_then(|rest| rest.strip_suffix(after)?.strip_suffix('_'));
+    word.is_some_and(|word| !word.is_empty() && !word.contains('_'))
 }
 
 #[cfg(test)]
@@ -56,6 +75,13 @@ mod tests {
             ("ttft_p50", Some("; did you mean ttft_p50_ms?")),
             ("e2e_p95ms", Some("; did you mean e2e_p95_ms?")),
             ("decode_tok_s_p50", Some("; did you mean decode_rate_p50_tok_per_s?")),
+            (
+                "ttft_p5_ms",
+                Some(
+                    "; of this quantity records have ttft_p50_ms, ttft_p90_ms, ttft_p95_ms, \
+                     ttft_p99_ms, ttft_mean_ms, ttft_stddev_ms, ttft_min_ms, ttft_max_ms",
+                ),
+            ),
             ("weather", Some("; METRICS.md lists them all")),
         ];
         for (id, expected) in cases {

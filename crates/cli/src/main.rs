@@ -23,6 +23,7 @@ mod repeated;
 mod report;
 mod show;
 mod signals;
+mod spelling;
 
 use std::process::ExitCode;
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Access, Query, RunSetup, is_path, room_for};
+use streamgauge_client::{Access, ERROR_RATIO_JUDGED_FROM, Query, RunSetup, is_path, room_for};
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText, Request,
@@ -290,12 +290,16 @@ impl<'a> Planner<'a> {
 }
 
 impl Cell {
-    /// Checks that there are open files for its connections, and warns where there may be too few.
+    /// Checks that there are open files for its connections, and warns where there may be too few, and
+    /// of a limit that never acts.
     ///
     /// # Errors
-    /// When there surely are.
+    /// When there surely are too few files.
     pub(crate) fn check_room(&self) -> anyhow::Result<()> {
         let cell = &self.plan.load.cell;
+        if never_stops(&self.plan.load, self.plan.limits.max_error_ratio) {
+            console::remark(&format!("note: cell {cell}: {}", never_said(self.plan.load.requests)));
+        }
         let room = room_for(&self.plan, &self.schedule).with_context(|| format!("cell {cell}"))?;
         if let Some(room) = room {
             console::remark(&format!(
@@ -328,6 +332,19 @@ impl Cell {
             stop,
         }
     }
+}
+
+/// Whether a load has too few requests for the error-rate stop to look at them.
+pub(crate) fn never_stops(load: &Load, max_error_ratio: Option<f64>) -> bool {
+    max_error_ratio.is_some() && load.requests < ERROR_RATIO_JUDGED_FROM
+}
+
+/// What is said of such a load.
+pub(crate) fn never_said(requests: u64) -> String {
+    format!(
+        "--max-error-rate looks once {ERROR_RATIO_JUDGED_FROM} requests have ended, and there are \
+         {requests}: it never stops anything (--max-failure-ratio judges any number of them)"
+    )
 }
 
 /// The error with the flags that asked for the contradiction.

@@ -15,7 +15,7 @@ use streamgauge_schema::{CanonicalError, GateStanding, Layout, file_bytes};
 use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
-use crate::show;
+use crate::show::{self, Page};
 
 /// How a comparison is reported.
 #[derive(Debug, Args)]
@@ -51,10 +51,11 @@ impl ReportArgs {
 /// Prints a comparison, writes the JUnit report where one was asked for, and adds to the summary of
 /// a GitHub Actions step where it runs in one.
 pub(crate) fn report_comparison(compared: Compared<'_>, args: &ReportArgs) -> anyhow::Result<()> {
+    let page = Page::of(args.format);
     console::result(&match args.format {
         Format::Json => String::from_utf8(bytes(compared)?).context("canonical bytes are ASCII")?,
-        Format::Markdown => show::comparison(compared, args.format),
-        Format::Table => console::printable(&show::comparison(compared, args.format)),
+        Format::Markdown => show::comparison(compared, page),
+        Format::Table => console::printable(&show::comparison(compared, page)),
     })?;
     step_summary::add(compared);
     if let Some(path) = &args.junit {

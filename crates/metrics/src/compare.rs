@@ -30,7 +30,7 @@ use crate::record::{EXPECTED_MODEL_LABEL, NO_MODEL_NAMED, RETURNED_MODELS_LABEL}
 use crate::stood::Compared;
 
 pub use blocks::{BlockRules, compare_blocks};
-pub(crate) use build::build_of;
+pub(crate) use build::build_as_compared;
 pub use error::CompareError;
 pub(crate) use gates::samples_needed;
 pub(crate) use gathered::{compared_run, figure_of, share_of, value_of};

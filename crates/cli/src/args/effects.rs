@@ -8,9 +8,10 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Command as ClapCommand, CommandFactory, FromArgMatches};
 
-use super::run::{Arrival, RunArgs, SearchFor};
+use super::hints::hinted;
+use super::run::{Arrival, BASE_URL, RunArgs, SearchFor};
 use super::{Cli, Command, Format};
 
 /// A flag, when it does something, and what to do when it does not.
@@ -131,6 +132,12 @@ const EFFECTS: &[Effect] = &[
                  or stages, or leave --grace out",
     },
     Effect {
+        flag: "steady_window",
+        acts: |run| !run.output.dry_run && !is_search(run) && run.output.format != Format::Json,
+        advice: "--steady-window prints tables, and neither --dry-run nor --search nor --format json \
+                 has any of a run: leave one of them out (records hold both windows)",
+    },
+    Effect {
         flag: "format",
         acts: |run| !run.output.dry_run || run.output.format == Format::Json,
         advice: "--format: what --dry-run prints is JSON; leave --format out, or say --format json",
@@ -144,10 +151,12 @@ impl Cli {
     /// When it is none, or has a flag that does nothing.
     pub(crate) fn read<I>(line: I) -> Result<Self, clap::Error>
     where
-        I: IntoIterator<Item: Into<OsString> + Clone>,
+        I: IntoIterator<Item: Into<OsString>>,
     {
-        let mut command = Self::command();
-        let matches = command.try_get_matches_from_mut(line)?;
+        let line: Vec<OsString> = line.into_iter().map(Into::into).collect();
+        let mut command = without_empty_variables(Self::command());
+        let matches =
+            command.try_get_matches_from_mut(&line).map_err(|error| hinted(error, &line))?;
         let cli = Self::from_arg_matches(&matches)?;
         if let (Command::Run(args), Some((name, given))) = (&cli.command, matches.subcommand())
             && let Some(idle) = without_effect(args, given)
@@ -160,6 +169,16 @@ impl Cli {
         }
         Ok(cli)
     }
+}
+
+/// The command, which takes a variable without a value as one that is not set: shells and CI systems
+/// leave such behind.
+fn without_empty_variables(command: ClapCommand) -> ClapCommand {
+    let is_empty = std::env::var_os(BASE_URL).is_some_and(|value| value.is_empty());
+    if !is_empty {
+        return command;
+    }
+    command.mut_subcommand("run", |run| run.mut_arg("base_url", |flag| flag.env(None)))
 }
 
 /// The first flag that was written and does nothing. What comes from the environment or by default
@@ -307,6 +326,7 @@ mod tests {
             ("--grace 5", ["--grace", "--duration"]),
             ("--request-rate 5 --requests 9 --grace 5", ["--grace", "--duration"]),
             ("--dry-run --format markdown", ["--format", "--dry-run"]),
+            ("--format json --steady-window", ["--steady-window", "--format json"]),
         ] {
             let said = said(more).unwrap_or_else(|| panic!("{more}: taken"));
             for flag in named {
@@ -328,6 +348,7 @@ mod tests {
             "--request-rate 1:5s --grace 1",
             "--search concurrency --goodput e2e:9 --duration 5 --grace 1 --attainment 0.9",
             "--dry-run --format json",
+            "--steady-window --format markdown",
         ] {
             assert_eq!(said(more), None, "{more}");
         }

@@ -12,6 +12,9 @@ use super::values::{
     Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
 };
 
+/// Variable that holds the address of the server where no flag does.
+pub(super) const BASE_URL: &str = "OPENAI_BASE_URL";
+
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 #[command(group(ArgGroup::new("server").required(true).multiple(true)
@@ -48,7 +51,7 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Address of the server, with or without /v1
-    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL")]
+    #[arg(long, env = BASE_URL, hide_env_values = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Measure a simulated server that is started for this run, whatever OPENAI_BASE_URL says
     #[arg(long)]
@@ -349,6 +352,9 @@ pub(crate) struct OutputArgs {
     /// How results are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+    /// Print the figures of the steady window too
+    #[arg(long)]
+    pub(crate) steady_window: bool,
     /// Print the resolved plan and the first request's body, and send nothing but the question
     /// for models
     #[arg(long)]

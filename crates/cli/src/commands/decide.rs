@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::input::read_document;
 use crate::ledger::{LEDGER, Ledger, LedgerBroken, published_name};
 use crate::report::tell_path;
-use crate::show;
+use crate::show::{self, Page};
 
 /// Arguments of `decide`.
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ pub(crate) fn decide(args: &DecideArgs) -> anyhow::Result<Exit> {
         Err(DecideError::NotPassed { .. }) => {
             console::remark(&format!(
                 "error: nothing is promoted against its gates unless --override REASON says why\n\n{}",
-                show::verdict(compared)
+                show::verdict(compared, Page::of(args.format))
             ));
             return Ok(Exit::GateFailed);
         }
@@ -230,8 +230,9 @@ fn tell(args: &DecideArgs, compared: Compared<'_>, recorded: &Recorded) -> anyho
         }
         Format::Markdown => console::result(&show::decision_in_markdown(decision))?,
         Format::Table => {
-            let told = show::decision(decision);
-            let verdict = show::verdict(compared);
+            let page = Page::of(args.format);
+            let told = show::decision(decision, page);
+            let verdict = show::verdict(compared, page);
             console::result(&console::printable(&format!(
                 "{told}\n{evidence}\n\n{verdict}\n\n{ledger}"
             )))?;

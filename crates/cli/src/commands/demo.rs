@@ -14,7 +14,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::qualify::{COMPARISON, QualificationDir, Resolved, ScheduleArgs};
 use crate::report::exit_of;
-use crate::show;
+use crate::show::{self, Page};
 
 const BASELINE_INTERVAL: Duration = Duration::from_millis(10);
 /// Long enough that the client's own lag on a busy machine is no large part of it.
@@ -46,7 +46,7 @@ pub(crate) async fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
         Carried::Open(exit) => return Ok(exit),
     };
     let compared = Compared::V2(&comparison);
-    console::result(&show::comparison(compared, Format::Table))?;
+    console::result(&show::comparison(compared, Page::of(Format::Table)))?;
     console::result(&format!(
         "\n`streamgauge qualify` would exit with {}. This demonstration has run to its end and exits \
          with 0.",

@@ -17,7 +17,7 @@ use crate::qualify::{
     all_blocks, kept, somebody_is_there,
 };
 use crate::report::{ReportArgs, exit_of, report_comparison, tell_path};
-use crate::show;
+use crate::show::{self, Page};
 use crate::signals::{SAVING, stop_on_signal};
 
 /// Arguments of `qualify`.
@@ -75,7 +75,7 @@ fn plan_only(args: &QualifyArgs, resolved: &Resolved) -> anyhow::Result<Exit> {
     let outlook = Outlook::of(resolved, &args.from)?;
     console::result(&match args.report.format {
         Format::Json => serde_json::to_string_pretty(&outlook)?,
-        format => show::outlook(&outlook, format),
+        format => show::outlook(&outlook, Page::of(format)),
     })?;
     Ok(Exit::Done)
 }

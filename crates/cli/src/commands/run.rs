@@ -18,7 +18,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
 use crate::planning::{Asked, Cell, Planner, meet};
-use crate::show;
+use crate::show::{self, Page, SteadyWindow};
 use crate::signals::{SAVING, stop_on_signal, stopped};
 
 /// Most streams at which `--calibrate` looks.
@@ -71,13 +71,14 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if args.instrument.calibrate {
         attach_calibration(&mut cells, args, &stop).await?;
     }
+    let steady = if args.output.steady_window { SteadyWindow::Figures } else { SteadyWindow::Line };
     let mut exit = Exit::Done;
     let mut measured = Vec::new();
     for cell in &cells {
         let result = measure(cell, &server.access, &args.output.out, stop.clone()).await?;
         exit = exit.max(result.exit());
         if args.output.format != Format::Json {
-            console::result(&show::run(&result, args.output.format))?;
+            console::result(&show::run(&result, steady, Page::of(args.output.format)))?;
         }
         if args.prompts.determinism.is_some() {
             say_which_are_stable(&result, args.output.format)?;

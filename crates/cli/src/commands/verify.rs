@@ -1,6 +1,7 @@
 //! `streamgauge verify`: recomputes and checks records, comparisons, decisions, ledgers, run
 //! directories and datasets.
 
+mod compared;
 mod dataset;
 mod decision;
 mod ledger;
@@ -14,7 +15,7 @@ use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use streamgauge_client::RunDir;
-use streamgauge_metrics::{Finding, Verification, unproven, verify as check};
+use streamgauge_metrics::{Compared, Finding, Verification, unproven, verify as check};
 use streamgauge_schema::{Digest, Document, JsonPath, Position, ReadError};
 
 use crate::args::Format;
@@ -27,8 +28,9 @@ use crate::rebuild::{first_difference, rebuild};
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A decision is held against its comparison where that is named too, or lies beside it. A ledger
-is held against the decisions that lie beside it, a dataset against its manifest.
+A decision is held against its comparison where that is named too, or lies beside it, and a
+comparison against those records of its runs. A ledger is held against the decisions that lie
+beside it, a dataset against its manifest.
 
 Examples:
   streamgauge verify runs/new-… comparison.json
@@ -141,7 +143,8 @@ fn check_all(path: &Path, args: &VerifyArgs) -> anyhow::Result<Vec<Report>> {
     Ok(vec![report])
 }
 
-/// A document or a ledger; a decision is held against its comparison.
+/// A document or a ledger; a decision is held against its comparison, and a comparison against the records
+/// of its runs.
 fn check_file(path: &Path, args: &VerifyArgs) -> anyhow::Result<Report> {
     let bytes = read_document(path)?;
     let document = match Document::read(&bytes) {
@@ -153,8 +156,17 @@ fn check_file(path: &Path, args: &VerifyArgs) -> anyhow::Result<Report> {
         Err(error) => return unreadable(path, error),
     };
     let mut report = check_read(path, &document, &bytes, args.explain)?;
-    if let Document::Decision(found) = &document {
-        decision::hold(&mut report, path, (found, &bytes), &args.paths)?;
+    match &document {
+        Document::Decision(found) => {
+            decision::hold(&mut report, path, (found, &bytes), &args.paths)?;
+        }
+        Document::Comparison(found) => {
+            compared::hold(&mut report, path, (Compared::V1(found), &bytes), &args.paths);
+        }
+        Document::ComparisonV2(found) => {
+            compared::hold(&mut report, path, (Compared::V2(found), &bytes), &args.paths);
+        }
+        Document::Determinism(_) | Document::Run(_) => {}
     }
     Ok(report)
 }

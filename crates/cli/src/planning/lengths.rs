@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::Planner;
 use crate::console;
+use crate::exit::Unreachable;
 use crate::notices::{NO_TOKENS, lacks_tokens};
 
 /// Prompts of each of two lengths that the server is asked to count. All are sent at once.
@@ -39,6 +40,9 @@ pub(super) async fn find(planner: &Planner<'_>) -> anyhow::Result<Lengths> {
     let [shorter, longer] = sample(planner)?.in_two_lengths();
     let counts = tokio::try_join!(counted(planner, shorter), counted(planner, longer))?;
     let counts = [counts.0, counts.1];
+    if let Some(why) = refused(planner, &counts) {
+        return Err(Unreachable(why).into());
+    }
     remark_on_answers(&args.goals.goodput, &counts);
     let probes: Vec<LengthProbe> = counts.iter().flat_map(Counted::probes).collect();
     Ok(Lengths::calibrated(&probes).unwrap_or_else(|error| {
@@ -69,6 +73,35 @@ impl Counted {
         let counted = self.tokens().filter(|tokens| *tokens > 0);
         counted.map(move |prompt_tokens| LengthProbe { words, prompt_tokens })
     }
+}
+
+/// What to do where the server refused every prompt for a reason that the run would meet too.
+fn refused(planner: &Planner<'_>, counts: &[Counted; 2]) -> Option<String> {
+    let mut lines = counts.iter().flat_map(|counted| &counted.lines);
+    let status = |line: &RequestLine| Some(line.observation.as_ref()?.http_status);
+    let first = lines.next()?;
+    let code = status(first)?;
+    if !lines.all(|line| status(line) == Some(code)) {
+        return None;
+    }
+    let advice = match code {
+        401 | 403 => {
+            "it wants a key, or another one: --api-key-env names the variable that holds it"
+        }
+        404 => {
+            "it knows no such path (--api, --endpoint-path, the end of --base-url), or no such \
+             model (--model)"
+        }
+        405 => "this path takes no such requests: --api and --endpoint-path say which one does",
+        _ => return None,
+    };
+    let server = planner.server;
+    let path = server.endpoint.path(&planner.asked.endpoint_path);
+    let said = first.failure.as_ref().map_or("", |failure| failure.message.as_str());
+    Some(format!(
+        "{}, path {path}: every request that was to count a prompt was refused: {said}; {advice}",
+        server.endpoint
+    ))
 }
 
 /// Says what the answers show that the run will not do without.

@@ -10,6 +10,9 @@ use super::flags::from_folder;
 use super::schedule::Schedule;
 use crate::planning::millis;
 
+/// The keys of an arm that are no flags.
+pub(super) const ARM_KEYS: [&str; 3] = ["activate", "activate_timeout_s", "ready"];
+
 /// Seconds that a program may take to bring an arm up, where the plan does not say.
 const ACTIVATE_S: f64 = 600.0;
 /// Seconds that an arm may take to become ready, where the plan does not say.

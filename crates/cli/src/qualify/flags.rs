@@ -9,12 +9,14 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use toml::{Spanned, Value};
 
+use super::arm::ARM_KEYS;
 use super::file::{Flags, Source};
 use crate::args::run::RunArgs;
 use crate::args::{Cli, Command as Asked};
+use crate::spelling::meant;
 
 /// Flags that a qualification decides itself, and what to do instead.
-const DECIDED_HERE: [(&str, &str); 14] = [
+const DECIDED_HERE: [(&str, &str); 15] = [
     ("attainment", "a qualification searches for nothing"),
     ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
     ("determinism", "a run of its own finds out which answers are the same each time"),
@@ -29,6 +31,7 @@ const DECIDED_HERE: [(&str, &str); 14] = [
     ("search-step", "a qualification searches for nothing"),
     ("search-to", "a qualification searches for nothing"),
     ("simulate", "start `streamgauge sim` and give its address"),
+    ("steady-window", "runs are not printed; their records hold both windows"),
 ];
 
 /// Where a flag may stand.
@@ -74,7 +77,8 @@ pub(super) fn run_command() -> Command {
     cli.find_subcommand("run").expect("`run` is a command").clone()
 }
 
-fn argument<'a>(run: &'a Command, name: &str) -> Option<&'a Arg> {
+/// The flag of a long name.
+pub(super) fn argument<'a>(run: &'a Command, name: &str) -> Option<&'a Arg> {
     run.get_arguments().find(|argument| argument.get_long() == Some(name))
 }
 
@@ -101,7 +105,7 @@ impl<'a> Table<'a> {
                 Err(source.fault(key.span(), &format!("{title}: {name}: {problem}")))
             };
             let Some(argument) = argument(run, name) else {
-                return refuse(unknown(run, name));
+                return refuse(unknown(run, place, name));
             };
             if let Some((_, instead)) = DECIDED_HERE.iter().find(|(decided, _)| *decided == name) {
                 return refuse(format!("it is not for a qualification: {instead}"));
@@ -109,30 +113,53 @@ impl<'a> Table<'a> {
             if name == "wait-ready" {
                 return refuse("write `ready = { timeout_s = … }` into the arm's table".to_owned());
             }
-            match place {
-                Place::Arm if !is_of_arm(argument) => {
-                    return refuse(
-                        "both arms are measured alike; it belongs into [run] or [[cell]]"
-                            .to_owned(),
-                    );
-                }
-                Place::Cell if is_of_arm(argument) || name == "api" => {
-                    return refuse(
-                        "a cell is no server; it belongs into [run], [baseline] or [candidate]"
-                            .to_owned(),
-                    );
-                }
-                _ => {}
+            if let Some(elsewhere) = place.refusal(argument) {
+                return refuse(elsewhere.to_owned());
             }
         }
         Ok(Self { title, flags })
     }
 }
 
-fn unknown(run: &Command, name: &str) -> String {
+impl Place {
+    /// Why a flag may not stand here, and where it may.
+    fn refusal(self, argument: &Arg) -> Option<&'static str> {
+        match self {
+            Self::Arm if !is_of_arm(argument) => {
+                Some("both arms are measured alike; it belongs into [run] or [[cell]]")
+            }
+            Self::Cell if is_of_arm(argument) || argument.get_long() == Some("api") => {
+                Some("a cell is no server; it belongs into [run], [baseline] or [candidate]")
+            }
+            _ => None,
+        }
+    }
+
+    /// What may stand here.
+    pub(super) fn names(self, run: &Command) -> Vec<&str> {
+        let is_decided = |name: &str| DECIDED_HERE.iter().any(|(decided, _)| *decided == name);
+        let flags = run.get_arguments().filter(|argument| self.refusal(argument).is_none());
+        let flags = flags.filter_map(Arg::get_long).filter(|name| !is_decided(name));
+        let own = ARM_KEYS.into_iter().filter(|_| self == Self::Arm);
+        flags.chain(own).collect()
+    }
+}
+
+/// What to do about a name that is no flag of `run`.
+fn unknown(run: &Command, place: Place, name: &str) -> String {
     let dashed = name.replace('_', "-");
-    match argument(run, &dashed) {
-        Some(_) => format!("unknown; it is written {dashed:?}"),
+    if argument(run, &dashed).is_some() {
+        return format!("unknown; it is written {dashed:?}");
+    }
+    if ARM_KEYS.contains(&name) {
+        return "it belongs into [baseline] and [candidate]".to_owned();
+    }
+    match meant(name, place.names(run)) {
+        Some(like) => format!("unknown; did you mean {like:?}?"),
+        None if place == Place::Arm => format!(
+            "unknown; an arm has {} and the flags of `streamgauge run` for a server",
+            ARM_KEYS.join(", ")
+        ),
         None => {
             "`streamgauge run` has no such flag; `streamgauge run --help` lists them".to_owned()
         }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use streamgauge_client::{Access, AskError, Endpoint, ask, bounded, list_models, wait_ready};
-use streamgauge_schema::{Dialect, FailureClass, Readiness, ServerIdentity};
+use streamgauge_metrics::SERVER_LABEL;
+use streamgauge_schema::{
+    Condition, Dialect, Digest, FailureClass, PublicText, Readiness, ServerIdentity,
+};
 
 use crate::args::run::RunArgs;
 use crate::planning::Server;
@@ -78,6 +81,25 @@ pub(super) async fn identify(server: &Server, args: &RunArgs) -> ServerIdentity 
     ServerIdentity { model: server.model.clone(), models, stated, simulated: server.simulated }
 }
 
+/// What an arm says of itself as a record may hold it: the digest of its versions, and of the names of
+/// the files that it serves. `None` where it says nothing.
+pub(super) fn published(identity: &ServerIdentity) -> anyhow::Result<Option<Condition>> {
+    /// Digits that tell builds apart, and are read by people.
+    const DIGITS: usize = 16;
+    if identity.stated.is_empty() {
+        return Ok(None);
+    }
+    // Paths stand in no record, nor does a digest by which one could be guessed.
+    let name = |text: &String| text.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    let told: BTreeMap<&String, String> =
+        identity.stated.iter().map(|(place, text)| (place, name(text))).collect();
+    let digest = Digest::of_value(&told)?.prefix(DIGITS);
+    Ok(Some(Condition {
+        label: PublicText::new(SERVER_LABEL)?,
+        value: PublicText::new(format!("stated by the server, SHA-256 {digest}"))?,
+    }))
+}
+
 /// How an arm is not what it was; `None` where nothing says so. What only one of both answers tells
 /// is not held against the other: a server may have been too busy to tell it.
 pub(super) fn change(before: &ServerIdentity, now: &ServerIdentity) -> Option<String> {
@@ -140,5 +162,17 @@ mod tests {
         }
         assert!(are_alike(&before, &before.clone()));
         assert!(!are_alike(&identity("m", &["m"], &[]), &identity("m", &["m"], &[])));
+    }
+
+    #[test]
+    fn what_is_published_tells_builds_apart_and_no_path() {
+        let of = |stated: &[(&str, &str)]| published(&identity("m", &["m"], stated)).unwrap();
+        let weights = |path| of(&[("/props build_info", "b9"), ("/props model_path", path)]);
+        let [four, eight, moved] =
+            ["/srv/a/q4.gguf", "/srv/a/q8.gguf", "/other/q4.gguf"].map(weights);
+        assert_ne!(four, eight);
+        assert_eq!(four, moved);
+        assert_ne!(of(&[("/version version", "1")]), of(&[("/version version", "2")]));
+        assert_eq!(of(&[]), None);
     }
 }

@@ -1,5 +1,7 @@
 //! What a plan will take and what it can decide: known before anything is contacted.
 
+mod time;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -7,13 +9,17 @@ use serde::Serialize;
 use streamgauge_client::read_file;
 use streamgauge_metrics::{BlockNoise, Change, Limit, Sureness};
 use streamgauge_schema::{
-    Activation, ComparisonV2, Direction, Document, Gate, Identifier, QualificationPlan, RunRecord,
+    Activation, ComparisonV2, Direction, Document, Gate, Identifier, Load, QualificationPlan,
+    RunRecord,
 };
 
+use self::time::Earlier;
 use super::dir::QualificationDir;
 use super::resolve::Resolved;
 use crate::console;
 use crate::records::load;
+
+pub(crate) use self::time::TimeOutlook;
 
 /// The chance of a decision that the numbers of blocks are given for.
 const POWER: f64 = 0.8;
@@ -35,6 +41,7 @@ pub(crate) struct Outlook {
     /// Whether time ends a cell, so that fewer may be sent.
     pub(crate) requests_at_most: bool,
     pub(crate) activations: u64,
+    pub(crate) time: TimeOutlook,
     /// Chance of a wrong verdict in each look.
     pub(crate) alpha: f64,
     pub(crate) power: f64,
@@ -105,13 +112,16 @@ impl Outlook {
             })
             .collect();
         say_too_few(&sources, &gates);
+        let activations = visits.iter().filter(|visit| visit.activates).count() as u64;
+        let loads_of_a_visit: Vec<&Load> = loads().collect();
         Ok(Self {
             name: plan.name.clone(),
             planned_blocks: plan.planned_blocks.clone(),
             runs: count * cells,
             requests: count.saturating_mul(in_a_visit),
             requests_at_most: loads().any(|load| load.duration_ms.is_some()),
-            activations: visits.iter().filter(|visit| visit.activates).count() as u64,
+            activations,
+            time: Earlier::read(from)?.outlook(&loads_of_a_visit, count, activations),
             visits,
             alpha,
             power: POWER,

@@ -19,7 +19,7 @@ use super::schedule::{Schedule, ScheduleArgs};
 use crate::args::run::RunArgs;
 use crate::gates::{read_gates, unknown_metric};
 use crate::input::read_text;
-use crate::planning::Asked;
+use crate::planning::{Asked, never_said, never_stops};
 
 /// Flags of an address; all others of an arm belong to its build.
 const OF_ADDRESS: [&str; 4] = ["api-key-env", "base-url", "ca-file", "header"];
@@ -106,7 +106,7 @@ impl Resolved {
 
 impl Resolved {
     /// What is likely a mistake in a plan.
-    pub(crate) fn advice(&self) -> Vec<&'static str> {
+    pub(crate) fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         let any = |is: fn(&RunArgs) -> bool| {
             let arms = self.cells.iter().flat_map(|cell| [&cell.baseline, &cell.candidate]);
@@ -115,15 +115,23 @@ impl Resolved {
         if self.plan.baseline.activation != (Activation::None {}) && any(|run| run.load.warmup == 0)
         {
             advice.push(
-                "warmup is 0: the first requests after an activation meet a cold server, and count",
+                "warmup is 0: the first requests after an activation meet a cold server, and count"
+                    .to_owned(),
             );
         }
         if any(|run| run.prompts.dataset.is_some() && !run.prompts.nonce) {
             advice.push(
                 "every run sends the prompts of the dataset again, and a server that caches prompts \
-                 answers from its cache; `nonce = true` keeps them apart",
+                 answers from its cache; `nonce = true` keeps them apart"
+                    .to_owned(),
             );
         }
+        let idle =
+            |cell: &&PlannedCell| never_stops(&cell.load, cell.baseline.args.limits.max_error_rate);
+        let idle = self.cells.iter().filter(idle);
+        advice.extend(
+            idle.map(|cell| format!("cell {}: {}", cell.name, never_said(cell.load.requests))),
+        );
         advice
     }
 }

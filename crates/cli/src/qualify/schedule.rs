@@ -2,13 +2,14 @@
 
 use anyhow::bail;
 use clap::Args;
+use streamgauge_schema::QualificationPlan;
 
 use super::file::{PlanFile, Source, UntilDecided, millis};
 
 /// Fewest blocks that have an interval.
 const FEWEST: u64 = 3;
 /// More blocks than anybody takes.
-const MOST: u64 = 1_000;
+const MOST: u64 = QualificationPlan::MAX_BLOCKS;
 /// Blocks at the first of several looks.
 const FIRST_LOOK: u64 = 4;
 /// Blocks from one look to the next: both orders of a block once more.

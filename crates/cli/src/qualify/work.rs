@@ -9,6 +9,8 @@ use streamgauge_schema::{
 };
 use tokio::sync::watch;
 
+use arms::Met;
+
 use super::course::Course;
 use super::dir::{Log, QualificationDir};
 use super::identity::identify;
@@ -104,8 +106,9 @@ impl<'a> Work<'a> {
         let args = first.of(visit.arm()).args(resolved.plan.is_swapped(visit));
         let base_url = args.server.base_url.as_deref().context("an arm has an address")?;
         let (endpoint, access) = reach(&args.server, base_url)?;
+        let met = Met { visit, endpoint: &endpoint, access: &access, args };
         if self.swap(visit).await? == Going::Interrupted
-            || self.bring_up(visit, &endpoint, &access, args).await? == Going::Interrupted
+            || self.bring_up(&met).await? == Going::Interrupted
         {
             return Ok(Going::Interrupted);
         }

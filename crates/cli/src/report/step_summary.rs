@@ -9,7 +9,7 @@ use streamgauge_metrics::Compared;
 
 use crate::args::Format;
 use crate::console;
-use crate::show;
+use crate::show::{self, Page};
 
 const VARIABLE: &str = "GITHUB_STEP_SUMMARY";
 /// The runner takes nothing of a summary that is larger.
@@ -26,7 +26,7 @@ pub(super) fn add(compared: Compared<'_>) {
 fn add_to(path: &Path, compared: Compared<'_>) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     let room = room(&file)?;
-    let texts = [show::comparison(compared, Format::Markdown), show::short(compared)];
+    let texts = [show::comparison(compared, Page::of(Format::Markdown)), show::short(compared)];
     let fits = texts.iter().map(|text| format!("{text}\n\n")).find(|it| it.len() as u64 <= room);
     let text = fits.ok_or_else(|| {
         io::Error::other(format!("it is full, at {MAX_BYTES} bytes of which {room} are left"))

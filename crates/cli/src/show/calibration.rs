@@ -7,24 +7,26 @@ use crate::calibration::Level;
 
 const HEADINGS: [&str; 10] = [
     "streams",
-    "arrival error p50, ms",
-    "p99",
-    "send error p50, ms",
-    "p99",
-    "TTFT error p99, ms",
-    "interval error p99, ms",
-    "lag p99, ms",
-    "CPU, µs an event",
+    "arrival\nerror p50",
+    "\np99",
+    "send\nerror p50",
+    "\np99",
+    "TTFT\nerror p99",
+    "interval\nerror p99",
+    "lag\np99",
+    "CPU, µs\nan event",
     "events/s",
 ];
+/// What the columns have in common.
+const SAID: &str = "Errors and lag are in milliseconds.";
 
 /// The levels; the last one is not paced.
 pub(crate) fn calibration(levels: &[Level], format: Format) -> String {
     let rows = levels.iter().enumerate().map(|(place, level)| {
         let row = &level.row;
-        let flat_out = if place + 1 == levels.len() { ", as fast as it can" } else { "" };
+        let unpaced = if place + 1 == levels.len() { ", unpaced" } else { "" };
         [
-            format!("{}{flat_out}", count(row.streams)),
+            format!("{}{unpaced}", count(row.streams)),
             figure(Some(row.arrival_error_ms.median)),
             figure(Some(row.arrival_error_ms.p99)),
             figure(Some(row.send_error_ms.median)),
@@ -36,5 +38,5 @@ pub(crate) fn calibration(levels: &[Level], format: Format) -> String {
             figure(Some(row.events_per_s)),
         ]
     });
-    table(format, HEADINGS, rows)
+    format!("{}\n\n{SAID}", table(format, HEADINGS, rows))
 }

@@ -8,13 +8,14 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-use streamgauge_metrics::{Compared, Standings, standings};
+use streamgauge_metrics::{Compared, Standings, level_in_percent, standings};
 use streamgauge_schema::{
     Build, Comparison, ComparisonMethod, ComparisonV2, Equivalence, GateStanding, Interval,
     PublicText, StoodGate, Turnover,
 };
 
 use self::findings::{FindingRow, findings};
+use super::page::Page;
 use crate::args::Format;
 
 pub(crate) use junit::junit;
@@ -26,17 +27,17 @@ const UNDECIDED: &str = "undecided";
 const UNKNOWN: &str = "unknown";
 
 /// A comparison in a format that people read.
-pub(crate) fn comparison(compared: Compared<'_>, format: Format) -> String {
+pub(crate) fn comparison(compared: Compared<'_>, page: Page) -> String {
     let view = View::of(compared);
-    match format {
+    match page.format {
         Format::Markdown => markdown::markdown(&view),
-        Format::Json | Format::Table => terminal::terminal(&view),
+        Format::Json | Format::Table => terminal::terminal(&view, page),
     }
 }
 
 /// The verdict on a comparison and what decided it, for a terminal.
-pub(crate) fn verdict(compared: Compared<'_>) -> String {
-    terminal::verdict(&View::of(compared))
+pub(crate) fn verdict(compared: Compared<'_>, page: Page) -> String {
+    terminal::verdict(&View::of(compared), page)
 }
 
 /// What all formats show.
@@ -265,14 +266,11 @@ fn design(comparison: &ComparisonV2) -> String {
         let planned: Vec<String> = looks.planned_blocks.iter().map(u64::to_string).collect();
         format!(" (look {}; looks were planned after {})", looks.look, planned.join(", "))
     });
-    let percent = |level: f64| {
-        let text = format!("{:.2}", level * 100.0);
-        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-    };
     let fail = comparison
         .fail_level
-        .map_or_else(String::new, |level| format!(", at {} to fail", percent(level)));
-    format!("{runs}{look}; intervals at {} to pass{fail}", percent(comparison.pass_level))
+        .map_or_else(String::new, |level| format!(", at {} to fail", level_in_percent(level)));
+    let pass = level_in_percent(comparison.pass_level);
+    format!("{runs}{look}; intervals at {pass} to pass{fail}")
 }
 
 fn turnover<'a>(turnovers: impl IntoIterator<Item = &'a Turnover>) -> Option<String> {

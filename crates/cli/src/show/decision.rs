@@ -3,15 +3,18 @@
 use streamgauge_schema::{Decision, DecisionChoice, GateStanding};
 
 use super::markdown::prose;
+use super::page::Page;
 
 /// A decision for a terminal.
-pub(crate) fn decision(decision: &Decision) -> String {
+pub(crate) fn decision(decision: &Decision, page: Page) -> String {
+    let by = format!("{}, {}", decision.by, decision.decided_at);
     let mut lines = vec![
-        format!("Decided: {}", heading(decision)),
-        format!("by         {}, {}", decision.by, decision.decided_at),
-        format!("reason     {}", decision.reason),
+        page.prose(&format!("Decided: {}", heading(decision)), "  "),
+        page.labelled("by         ", &by),
+        page.labelled("reason     ", decision.reason.as_str()),
     ];
-    lines.extend(decision.override_reason.iter().map(|why| format!("override   {why}")));
+    let overriding = decision.override_reason.as_ref();
+    lines.extend(overriding.map(|why| page.labelled("override   ", why.as_str())));
     lines.join("\n")
 }
 

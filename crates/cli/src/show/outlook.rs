@@ -1,24 +1,28 @@
 //! A plan of a qualification before its first step.
 
 use super::number::{count, percent};
+use super::page::Page;
 use super::table::table;
-use crate::args::Format;
-use crate::qualify::{GateOutlook, Outlook};
+use crate::qualify::{GateOutlook, Outlook, TimeOutlook};
 
 /// The order of the visits, what they take, and what they can decide.
-pub(crate) fn outlook(outlook: &Outlook, format: Format) -> String {
+pub(crate) fn outlook(outlook: &Outlook, page: Page) -> String {
     let visits = outlook.visits.iter().map(|visit| {
         [visit.visit.clone(), if visit.activates { "activated" } else { "" }.to_owned()]
     });
     let parts = [
-        taken(outlook),
-        table(format, ["in this order", ""], visits),
+        format!(
+            "{}\n{}",
+            page.prose(&taken(outlook), ""),
+            page.prose(&time(&outlook.time, outlook.activations), "")
+        ),
+        table(page.format, ["in this order", ""], visits),
         table(
-            format,
+            page.format,
             ["", "limit", "noise", "at most", "detects", "blocks", "at most", "known from"],
             outlook.gates.iter().map(gate),
         ),
-        said(outlook),
+        said(outlook, page),
     ];
     parts.join("\n\n")
 }
@@ -37,6 +41,41 @@ fn taken(outlook: &Outlook) -> String {
         count(outlook.requests),
         count(outlook.activations),
     )
+}
+
+/// How long it takes, as far as anything tells.
+fn time(time: &TimeOutlook, activations: u64) -> String {
+    let known = match (time.measuring_s, time.activating_s) {
+        (Some(measuring), Some(activating)) if activations > 0 => format!(
+            "It takes about {}, {} of them for activations",
+            length(measuring + activating),
+            length(activating)
+        ),
+        (Some(measuring), _) if activations > 0 => {
+            format!("It takes about {}, and what the activations take", length(measuring))
+        }
+        (Some(measuring), _) => format!("It takes about {}", length(measuring)),
+        (None, _) => {
+            let cells: Vec<&str> = time.unknown_cells.iter().map(|cell| cell.as_str()).collect();
+            format!(
+                "How long it takes is not known: nothing tells how long a run of {} is (earlier ones, \
+                 named with --from, do)",
+                cells.join(", ")
+            )
+        }
+    };
+    format!("{known}.")
+}
+
+/// A time for people.
+fn length(seconds: f64) -> String {
+    let minutes = seconds / 60.0;
+    match seconds {
+        _ if seconds < 100.0 => format!("{seconds:.0} s"),
+        _ if minutes < 100.0 => format!("{minutes:.0} min"),
+        _ if minutes < 6_000.0 => format!("{:.1} h", minutes / 60.0),
+        _ => format!("{:.0} days", minutes / 1_440.0),
+    }
 }
 
 fn gate(gate: &GateOutlook) -> [String; 8] {
@@ -61,7 +100,7 @@ fn gate(gate: &GateOutlook) -> [String; 8] {
 }
 
 /// What the columns mean.
-fn said(outlook: &Outlook) -> String {
+fn said(outlook: &Outlook, page: Page) -> String {
     let unknown = outlook.gates.iter().any(|gate| gate.noise.is_none());
     let most = outlook.planned_blocks.last().copied().unwrap_or(0);
     let mut said = vec![format!(
@@ -78,5 +117,6 @@ fn said(outlook: &Outlook) -> String {
                 .to_owned(),
         );
     }
+    let said: Vec<String> = said.iter().map(|text| page.prose(text, "")).collect();
     said.join("\n")
 }

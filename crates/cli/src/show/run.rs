@@ -1,11 +1,13 @@
-//! A run for people: what was measured, its figures, its failures, and what they do not say.
+//! A run for people: what was measured, what failed, its figures, and what they do not say.
 
-use std::iter;
+use std::collections::BTreeMap;
 
-use streamgauge_schema::{EvidenceMode, Metric, Millis, RunRecordV2, WindowName};
+use streamgauge_metrics::{MetricSpec, catalogue};
+use streamgauge_schema::{Direction, EvidenceMode, Metric, Millis, RunRecordV2, WindowName};
 
 use super::answers::answers;
 use super::number::{count, figure};
+use super::page::Page;
 use super::table::table;
 use crate::args::Format;
 use crate::measure::Measured;
@@ -16,125 +18,217 @@ const STATISTICS: [&str; 4] = ["median", "p95", "p99", "mean"];
 /// Statistics that a record holds and the table leaves out.
 const LEFT_OUT: [&str; 4] = ["p90", "standard deviation", "min", "max"];
 
+/// Headings of the table of quantities that each request has.
+const QUANTITIES: [&str; 9] =
+    ["", "median", "p95", "p99", "mean", "95 % interval\nof median", "n", "missing", "better"];
 /// Headings of a table of single values.
 const SINGLES: [&str; 4] = ["", "value", "n", "better"];
 /// What ends the label of a quantity that is taken over the steady window.
 const STEADY: &str = ", steady window";
 
+/// How much of the steady window is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SteadyWindow {
+    /// Its figures.
+    Figures,
+    /// That there is one.
+    Line,
+}
+
 /// A measured cell.
-pub(crate) fn run(measured: &Measured, format: Format) -> String {
+pub(crate) fn run(measured: &Measured, steady: SteadyWindow, page: Page) -> String {
     let record = &measured.record;
-    let mut parts = vec![headline(record, format)];
-    parts.extend(answers(record, &measured.wrong, format));
-    parts.extend([figures(record, WindowName::Whole, format), singles(record, format)]);
-    parts.extend(steady(record, format));
+    let mut parts = vec![headline(record, page)];
+    parts.extend(answers(record, &measured.wrong, page.format));
     if !measured.failures.is_empty() {
-        parts.push(measured.failures.iter().map(failure).collect::<Vec<_>>().join("\n"));
+        parts.push(failures(&measured.failures, page));
     }
-    let limitations = record.limitations.iter().map(|limitation| format!("- {limitation}"));
-    let heading = "What these figures do not say:".to_owned();
-    parts.push(iter::once(heading).chain(limitations).collect::<Vec<_>>().join("\n"));
+    // Without an answer there are no figures to show.
+    if record.load.succeeded > 0 {
+        parts.extend(tables(record, WindowName::Whole, page.format));
+        parts.extend(absent(record, page));
+        parts.extend(steady_window(record, steady, page));
+    }
+    parts.push(limitations(record, page));
     parts.push(measured.dir.record().display().to_string());
     parts.join("\n\n")
 }
 
-fn failure(group: &FailureGroup) -> String {
-    format!("{} × {}, for example: {}", count(group.count), group.class, group.example)
+fn limitations(record: &RunRecordV2, page: Page) -> String {
+    let texts = record.limitations.iter().map(|limitation| limitation.as_str());
+    page.list("What these figures do not say:", texts)
 }
 
-fn headline(record: &RunRecordV2, format: Format) -> String {
+/// What failed, the commonest first.
+fn failures(groups: &[FailureGroup], page: Page) -> String {
+    let mut groups: Vec<&FailureGroup> = groups.iter().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.count));
+    let lines = groups.into_iter().map(|group| {
+        let (count, class, example) = (count(group.count), &group.class, &group.example);
+        page.prose(&format!("{count} × {class}, for example: {example}"), "    ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn headline(record: &RunRecordV2, page: Page) -> String {
     let load = &record.load;
     let simulated =
         if record.evidence_mode == EvidenceMode::Simulated { ", SIMULATED server" } else { "" };
-    let heading = if format == Format::Markdown { "### " } else { "" };
-    let eligible = if load.performance_eligible { "" } else { "; its figures pass no gate" };
-    format!(
-        "{heading}{model}, cell {cell}{simulated}: {succeeded} of {offered} requests \
-         succeeded{eligible}",
-        model = record.deployment.model,
-        cell = load.cell,
-        succeeded = count(load.succeeded),
-        offered = count(load.offered),
-    )
+    let heading = if page.format == Format::Markdown { "### " } else { "" };
+    let (model, cell) = (&record.deployment.model, &load.cell);
+    let offered = count(load.offered);
+    let succeeded = match (load.succeeded, load.performance_eligible) {
+        (0, _) => format!("NOTHING SUCCEEDED of {offered} requests"),
+        (some, true) => format!("{} of {offered} requests succeeded", count(some)),
+        (some, false) => {
+            format!("{} of {offered} requests succeeded; its figures pass no gate", count(some))
+        }
+    };
+    format!("{heading}{model}, cell {cell}{simulated}: {succeeded}")
 }
 
 /// The part of the run in which the load was at its target.
-fn steady(record: &RunRecordV2, format: Format) -> Option<String> {
+fn steady_window(record: &RunRecordV2, shown: SteadyWindow, page: Page) -> Option<String> {
     let window = record.windows.steady?;
-    let mut rows = rates(record, WindowName::Steady).peekable();
-    rows.peek()?;
     let seconds = |at: Millis| figure(Some(at.value() / 1000.0));
-    let heading = format!(
-        "In the steady window, from {} s to {} s with {} requests in flight on average:",
+    let place = format!(
+        "from {} s to {} s with {} requests in flight on average",
         seconds(window.from_ms),
         seconds(window.to_ms),
         figure(Some(window.mean_inflight)),
     );
-    let figures = figures(record, WindowName::Steady, format);
-    Some([heading, figures, table(format, SINGLES, rows)].join("\n\n"))
+    let tables = tables(record, WindowName::Steady, page.format);
+    match (tables.is_empty(), shown) {
+        (true, _) => None,
+        (false, SteadyWindow::Figures) => {
+            let heading = page.prose(&format!("In the steady window, {place}:"), "");
+            Some([vec![heading], tables].concat().join("\n\n"))
+        }
+        (false, SteadyWindow::Line) => Some(page.prose(
+            &format!(
+                "The steady window is {place}; --steady-window prints its figures, which stand in \
+                 the record in any case."
+            ),
+            "",
+        )),
+    }
+}
+
+/// The figures of a window; a table without a row is none.
+fn tables(record: &RunRecordV2, window: WindowName, format: Format) -> Vec<String> {
+    let (quantities, singles) = (quantities(record, window), singles(record, window));
+    let mut tables = Vec::new();
+    if !quantities.is_empty() {
+        tables.push(table(format, QUANTITIES, quantities));
+    }
+    if !singles.is_empty() {
+        tables.push(table(format, SINGLES, singles));
+    }
+    tables
 }
 
 /// Metrics of one quantity in one row.
-fn figures(record: &RunRecordV2, window: WindowName, format: Format) -> String {
-    let mut rows: Vec<[String; 8]> = Vec::new();
-    for metric in of_window(record, window) {
-        let Some((quantity, "median")) = split_label(metric) else { continue };
-        let [median, p95, p99, mean] = STATISTICS.map(|statistic| {
-            let wanted = format!("{quantity}, {statistic}");
-            record.metrics.iter().find(|other| other.label.as_str() == wanted)
-        });
-        let quantity = quantity.strip_suffix(STEADY).unwrap_or(quantity);
-        // The metrics of record 1 stand for themselves; their quantities stand here as well.
-        if mean.is_none() {
+fn quantities(record: &RunRecordV2, window: WindowName) -> Vec<[String; 9]> {
+    let mut rows = Vec::new();
+    for (metric, quantity) in medians(record, window) {
+        let figures = statistics(record, quantity);
+        if figures.iter().all(Option::is_none) {
             continue;
         }
+        let [median, p95, p99, mean] = figures.map(figure);
         let interval = metric.interval.as_ref().map_or_else(
             || "–".to_owned(),
             |interval| format!("{} … {}", figure(interval.lower), figure(interval.upper)),
         );
-        let n = if metric.missing == 0 {
-            count(metric.samples)
-        } else {
-            format!("{} ({} missing)", count(metric.samples), count(metric.missing))
-        };
+        let missing = if metric.missing == 0 { String::new() } else { count(metric.missing) };
         rows.push([
-            format!("{quantity}, {}", metric.unit),
-            figure(median.and_then(|metric| metric.value)),
-            figure(p95.and_then(|metric| metric.value)),
-            figure(p99.and_then(|metric| metric.value)),
-            figure(mean.and_then(|metric| metric.value)),
+            named(metric, quantity),
+            median,
+            p95,
+            p99,
+            mean,
             interval,
-            n,
+            count(metric.samples),
+            missing,
             direction(metric).to_owned(),
         ]);
     }
-    table(
-        format,
-        ["", "median", "p95", "p99", "mean", "95 % interval of median", "n", "better"],
-        rows,
-    )
+    rows
+}
+
+/// The median of each quantity that each request has, and the quantity's name. The metrics of record 1
+/// are left out: they have no mean, and their quantities stand here under names of their own.
+fn medians(record: &RunRecordV2, window: WindowName) -> impl Iterator<Item = (&Metric, &str)> {
+    let has_mean = |quantity: &str| labelled(record, quantity, "mean").is_some();
+    of_window(record, window).filter_map(move |metric| match split_label(metric) {
+        Some((quantity, "median")) if has_mean(quantity) => Some((metric, quantity)),
+        _ => None,
+    })
+}
+
+fn labelled<'a>(record: &'a RunRecordV2, quantity: &str, statistic: &str) -> Option<&'a Metric> {
+    let wanted = format!("{quantity}, {statistic}");
+    record.metrics.iter().find(|metric| metric.label.as_str() == wanted)
+}
+
+/// What is shown of a quantity.
+fn statistics(record: &RunRecordV2, quantity: &str) -> [Option<f64>; 4] {
+    STATISTICS.map(|statistic| labelled(record, quantity, statistic)?.value)
 }
 
 /// Metrics of which there is one value.
-fn singles(record: &RunRecordV2, format: Format) -> String {
-    table(format, SINGLES, rates(record, WindowName::Whole))
-}
-
-/// Those that no quantity has several of, a row each.
-fn rates(record: &RunRecordV2, window: WindowName) -> impl Iterator<Item = [String; 4]> {
-    let alone = |metric: &&Metric| {
+fn alone(record: &RunRecordV2, window: WindowName) -> impl Iterator<Item = &Metric> {
+    of_window(record, window).filter(|metric| {
         let is_statistic = |end| STATISTICS.contains(&end) || LEFT_OUT.contains(&end);
         split_label(metric).is_none_or(|(_, end)| !is_statistic(end))
-    };
-    of_window(record, window).filter(alone).map(|metric| {
-        let label = metric.label.as_str();
+    })
+}
+
+/// Metrics of which there is one value, a row each.
+fn singles(record: &RunRecordV2, window: WindowName) -> Vec<[String; 4]> {
+    let known = alone(record, window).filter(|metric| metric.value.is_some());
+    let row = |metric: &Metric| {
         [
-            format!("{}, {}", label.strip_suffix(STEADY).unwrap_or(label), metric.unit),
+            named(metric, metric.label.as_str()),
             figure(metric.value),
             count(metric.samples),
             direction(metric).to_owned(),
         ]
-    })
+    };
+    known.map(row).collect()
+}
+
+/// The quantities of which the run has no value at all, and why that may be.
+fn absent(record: &RunRecordV2, page: Page) -> Option<String> {
+    let specs: BTreeMap<&str, &MetricSpec> =
+        catalogue().iter().map(|spec| (spec.id.as_str(), spec)).collect();
+    let without = |quantity: &str| statistics(record, quantity).iter().all(Option::is_none);
+    let of_requests = medians(record, WindowName::Whole).filter(|(_, quantity)| without(quantity));
+    let of_run = alone(record, WindowName::Whole)
+        .filter(|metric| metric.value.is_none())
+        .map(|metric| (metric, metric.label.as_str()));
+    // Quantities that lack a value for the same reason share a line.
+    let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (metric, name) in of_requests.chain(of_run) {
+        let Some(reason) = specs.get(metric.id.as_str()).map(|spec| spec.absent_when) else {
+            continue;
+        };
+        match lines.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => lines.push((reason, vec![name])),
+        }
+    }
+    let items = lines.iter().map(|(reason, names)| {
+        let first =
+            reason.split_once(". ").map_or(reason.trim_end_matches('.'), |(first, _)| first);
+        format!("{}: {first}.", names.join(", "))
+    });
+    (!lines.is_empty()).then(|| page.list("Without a value in this run:", items))
+}
+
+/// A quantity with its unit.
+fn named(metric: &Metric, quantity: &str) -> String {
+    format!("{}, {}", quantity.strip_suffix(STEADY).unwrap_or(quantity), metric.unit)
 }
 
 fn of_window(record: &RunRecordV2, window: WindowName) -> impl Iterator<Item = &Metric> {
@@ -146,7 +240,6 @@ fn split_label(metric: &Metric) -> Option<(&str, &str)> {
 }
 
 fn direction(metric: &Metric) -> &'static str {
-    use streamgauge_schema::Direction;
     match metric.direction {
         Direction::HigherIsBetter => "more",
         Direction::LowerIsBetter => "less",

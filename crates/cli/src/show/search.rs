@@ -3,11 +3,11 @@
 use streamgauge_schema::{ProbeFault, SearchReport, SearchedLoad};
 
 use super::number::{count, figure};
+use super::page::Page;
 use super::table::table;
-use crate::args::Format;
 
 /// The probes in the order of their load, and the answer.
-pub(crate) fn search(report: &SearchReport, format: Format) -> String {
+pub(crate) fn search(report: &SearchReport, page: Page) -> String {
     let mut probes: Vec<_> = report.probes.iter().collect();
     probes.sort_by(|a, b| a.load.total_cmp(&b.load));
     let rows = probes.into_iter().map(|probe| {
@@ -24,7 +24,7 @@ pub(crate) fn search(report: &SearchReport, format: Format) -> String {
         ]
     });
     let load = searched(report.load);
-    let rows = table(format, [load, "good", "goals"], rows);
+    let rows = table(page.format, [load, "good", "goals"], rows);
     let mut answer = match (report.highest_held, report.lowest_failed) {
         (Some(held), Some(failed)) => format!(
             "The goals held up to {} {load}, and failed at {}.",
@@ -64,7 +64,7 @@ pub(crate) fn search(report: &SearchReport, format: Format) -> String {
             count(other)
         );
     }
-    format!("{rows}\n\n{answer}")
+    format!("{rows}\n\n{}", page.prose(&answer, ""))
 }
 
 /// What was varied, in words.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::process::run;
+use crate::process::{finish, run, streamgauge};
 
 #[test]
 fn help() {
@@ -114,6 +114,7 @@ fn bad_arguments_are_named_with_what_to_do() {
         vec!["sim", "--listen", "127.0.0.1:0", "--fault", "503"],
         vec!["sim", "--listen", "127.0.0.1:0", "--fault", "2=fire"],
         vec!["sim", "--listen", "127.0.0.1:0", "--ttft-ms", "-1"],
+        vec!["sim", "--port", "9000"],
         vec!["schema", "poem"],
         vec!["dance"],
     ];
@@ -125,6 +126,15 @@ fn bad_arguments_are_named_with_what_to_do() {
             &format!("$ streamgauge {}\n{}exit {code}\n\n", arguments.join(" "), finished.stderr);
     }
     insta::assert_snapshot!("bad_arguments", said);
+}
+
+#[test]
+fn a_variable_without_a_value_names_no_server() {
+    for (value, said) in [("", "<--base-url <URL>|--simulate>"), ("host", "must begin with http")] {
+        let finished = finish(streamgauge().arg("run").env("OPENAI_BASE_URL", value));
+        assert_eq!(finished.code, Some(2));
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    }
 }
 
 #[test]
@@ -146,7 +156,9 @@ fn a_dry_run_prints_one_document_of_what_would_be_measured() {
 
 #[test]
 fn schemas_are_printed() {
-    for name in ["run-record", "comparison", "plan", "journal", "decision", "ledger"] {
+    for name in
+        ["run-record", "comparison", "plan", "journal", "decision", "ledger", "qualification-file"]
+    {
         let finished = run(["schema", name]);
         let schema: Value = serde_json::from_str(&finished.stdout).unwrap();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");

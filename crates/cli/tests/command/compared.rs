@@ -53,7 +53,28 @@ fn blocks_of_runs_are_judged_with_their_noise() {
     assert_eq!(cell["candidate_runs"].as_array().unwrap().len(), 3);
     let metric = &cell["metrics"]["e2e_p50_ms"];
     assert!(metric["delta_percent"].as_f64().unwrap() > 50.0, "{metric}");
-    assert_eq!(run(["verify", out.to_str().unwrap()]).code, Some(0));
+    let out = out.to_str().unwrap();
+    let verified = run(["verify", out]);
+    assert_eq!(verified.code, Some(0));
+    assert!(verified.stdout.contains("no record of its 6 runs"), "{}", verified.stdout);
+    let verified = run(["verify", out, old, new]);
+    // A folder of runs is no document.
+    assert_eq!(verified.code, Some(2), "{}", verified.stdout);
+    assert!(
+        verified.stdout.contains("held against the records of 6 of its 6 runs"),
+        "{}",
+        verified.stdout
+    );
+    fs::rename(old, folder.path().join("runs")).unwrap();
+    let verified = run(["verify", out]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    assert!(verified.stdout.contains("of 3 of its 6 runs"), "{}", verified.stdout);
+    let text = fs::read_to_string(out).unwrap();
+    fs::write(out, text.replacen("\"samples\": 20", "\"samples\": 21", 1)).unwrap();
+    let verified = run(["verify", out]);
+    assert_eq!(verified.code, Some(1));
+    assert!(verified.stdout.contains("figures-are-as-recorded"), "{}", verified.stdout);
+    fs::rename(folder.path().join("runs"), old).unwrap();
 
     let unpaired = run([
         "compare",

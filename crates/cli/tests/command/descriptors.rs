@@ -62,8 +62,8 @@ fn a_load_that_may_need_more_is_warned_of_with_the_number_there_is() {
     assert!(stderr.contains("--max-concurrency"), "{stderr}");
     assert_eq!(finished.code, Some(3), "{stderr}");
     let said = "runner_error, for example: cannot connect to";
-    assert!(finished.stdout.contains(said), "{}", finished.stdout);
-    assert!(finished.stdout.contains("(ulimit -n)"), "{}", finished.stdout);
+    assert!(finished.prose().contains(said), "{}", finished.stdout);
+    assert!(finished.prose().contains("(ulimit -n)"), "{}", finished.stdout);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_search_ends_where_files_run_out_and_says_what_it_knows() {
     assert_eq!(finished.code, Some(3), "{}", finished.stderr);
     assert!(finished.stderr.contains("the search ends here: "), "{}", finished.stderr);
     let said = "The search did not come to its end. The goals held up to ";
-    assert!(finished.stdout.contains(said), "{}", finished.stdout);
+    assert!(finished.prose().contains(said), "{}", finished.stdout);
     let paths = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     let report = fs::read(paths.into_iter().find(|path| path.is_file()).unwrap()).unwrap();
     let report: SearchReport = read_typed(&report).unwrap();

@@ -114,9 +114,60 @@ fn failures_decide_the_exit_code_and_are_shown() {
         let folder = tempfile::tempdir().unwrap();
         let finished = measure(&url, folder.path(), &[]);
         assert_eq!(finished.code, Some(code), "{}", finished.stdout);
-        assert!(finished.stdout.contains(line), "{}", finished.stdout);
+        // What failed stands before all figures.
+        let first = finished.stdout.lines().nth(2).unwrap();
+        assert!(first.starts_with(line), "{first}");
+        assert_eq!(finished.stdout.contains("95 % interval"), code == 3, "{}", finished.stdout);
         let verified = run(["verify", only_run(folder.path()).to_str().unwrap()]);
         assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    }
+}
+
+#[test]
+fn a_run_shows_what_has_a_value_and_says_what_has_none() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    let measure = |more: &[&str]| {
+        let out = folder.path().to_str().unwrap();
+        let args = ["run", "--base-url", &url, "--out", out, "--concurrency", "4"];
+        let load = ["--requests", "64", "--output-tokens", "4", "--no-length-probes"];
+        let finished = run(args.iter().chain(&load).chain(more));
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        finished
+    };
+    let finished = measure(&[]);
+    let shown = &finished.stdout;
+    assert!(!shown.lines().any(|line| line.starts_with("Inter-token latency")), "{shown}");
+    let reason = "Inter-token latency (ITL): The server did not count the tokens of every event";
+    assert!(finished.prose().contains(reason), "{shown}");
+    assert!(finished.prose().contains("--steady-window prints its figures"), "{shown}");
+    let prose = shown.lines().skip_while(|line| !line.starts_with("Without a value"));
+    for line in prose.filter(|line| line.contains(' ')) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+
+    let shown = measure(&["--steady-window"]).stdout;
+    let window = shown.split_once("In the steady window, from ").unwrap().1;
+    assert!(window.contains("Time to first output (TTFT), ms"), "{shown}");
+    assert!(!shown.contains("steady window, ms"), "{shown}");
+
+    let shown = measure(&["--intervals", "off"]).stdout;
+    let chunks = shown.lines().find(|line| line.starts_with("Chunk interval, ms")).unwrap();
+    assert!(chunks.contains('–'), "a mean without a median: {chunks}");
+}
+
+#[test]
+fn an_error_rate_that_never_stops_a_run_is_said_before_it() {
+    let (_server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    for (requests, warned) in [("19", true), ("20", false)] {
+        let out = folder.path().to_str().unwrap();
+        let args = ["run", "--base-url", &url, "--out", out, "--requests", requests];
+        let more = ["--max-error-rate", "0.5", "--output-tokens", "2", "--no-length-probes"];
+        let finished = run(args.iter().chain(&more));
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let said = format!("and there are {requests}: it never stops anything");
+        assert_eq!(finished.stderr.contains(&said), warned, "{}", finished.stderr);
     }
 }
 
@@ -168,7 +219,7 @@ fn two_runs_are_compared() {
     let out = folder.path().join("comparison.json");
     let paths = [baseline.to_str().unwrap(), candidate.to_str().unwrap()];
     let finished = run(["compare", paths[0], paths[1], "--out", out.to_str().unwrap()]);
-    assert!(finished.stdout.contains("noise between runs was not considered"), "{finished:?}");
+    assert!(finished.prose().contains("noise between runs was not considered"), "{finished:?}");
     let verified = run(["verify", out.to_str().unwrap()]);
     assert_eq!(verified.code, Some(0), "{}", verified.stdout);
 

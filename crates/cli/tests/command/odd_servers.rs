@@ -113,7 +113,7 @@ fn a_model_that_was_not_expected_is_warned_of_in_runs_and_searches() {
         assert_eq!(finished.stderr.contains(&warning), warned, "{}", finished.stderr);
         let named: Vec<u64> = report(&out).probes.iter().map(|probe| probe.other_model).collect();
         assert_eq!(named, if warned { [2, 2] } else { [0, 0] });
-        assert_eq!(finished.stdout.contains("named another model"), warned, "{}", finished.stdout);
+        assert_eq!(finished.prose().contains("named another model"), warned, "{}", finished.stdout);
     }
 }
 
@@ -196,4 +196,43 @@ fn a_warmup_has_prefixes_of_its_own_unless_they_are_declared_warm() {
         assert_eq!((warmup.len(), measured.len()), (1, 1));
         assert_eq!(warmup == measured, are_shared, "{cache_state}");
     }
+}
+
+/// Answers everybody with this status.
+fn status(status: &str) -> Vec<RawStep> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\
+         connection: close\r\n\r\nsorry"
+    );
+    vec![RawStep::Write(head.into_bytes())]
+}
+
+#[test]
+fn a_server_that_refuses_every_prompt_to_be_counted_ends_the_run_before_it_begins() {
+    for (refusal, advice) in [
+        ("401 Unauthorized", "--api-key-env"),
+        ("403 Forbidden", "--api-key-env"),
+        ("404 Not Found", "--endpoint-path"),
+        ("405 Method Not Allowed", "--api"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let finished = against(status(refusal), folder.path(), &[]);
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(4), ""), "{refusal}");
+        let said = format!(
+            "every request that was to count a prompt was refused: status {}",
+            &refusal[..3]
+        );
+        assert!(finished.stderr.contains(&said), "{}", finished.stderr);
+        assert!(finished.stderr.contains(advice), "{}", finished.stderr);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+    // A server that is only busy may not be, once the run begins.
+    let folder = tempfile::tempdir().unwrap();
+    let finished = against(status("503 Service Unavailable"), folder.path(), &[]);
+    assert_eq!(finished.code, Some(4));
+    let mut lines = finished.stdout.lines();
+    assert_eq!(lines.next(), Some("m, cell c1: NOTHING SUCCEEDED of 2 requests"));
+    let failure = lines.nth(1).unwrap();
+    assert!(failure.starts_with("2 × http_status, for example: status 503"), "{failure}");
+    assert!(!finished.stdout.contains("95 % interval"), "{}", finished.stdout);
 }

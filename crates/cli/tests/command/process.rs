@@ -27,6 +27,13 @@ pub(crate) fn streamgauge() -> Command {
     command
 }
 
+impl Finished {
+    /// What was printed, as it was before prose was wrapped.
+    pub(crate) fn prose(&self) -> String {
+        self.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Runs the command to its end.
 pub(crate) fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Finished {
     finish(streamgauge().args(args))

@@ -35,7 +35,12 @@ fn a_key_in_a_query_is_sent_and_kept_nowhere() {
     let out = folder.path().to_str().unwrap();
     let path = "/v1/chat/completions?api-version=2024&api-key=s3cret";
     let args = ["run", "--base-url", &url, "--out", out, "--endpoint-path", path];
-    let finished = run(args.iter().chain(&["--model", "m", "--requests", "1"]));
+    // Nothing begins where each prompt that was to be counted is refused.
+    let refused = run(args.iter().chain(&["--model", "m", "--requests", "1"]));
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(4), ""));
+    assert!(refused.stderr.contains("--api-key-env"), "{}", refused.stderr);
+    let more = ["--model", "m", "--requests", "1", "--no-length-probes"];
+    let finished = run(args.iter().chain(&more));
     assert_eq!(finished.code, Some(4), "{}", finished.stderr);
 
     let requests = server.requests();
@@ -48,7 +53,7 @@ fn a_key_in_a_query_is_sent_and_kept_nowhere() {
 
     let plan = fs::read_to_string(only_run(folder.path()).join("plan.json")).unwrap();
     assert!(plan.contains("/v1/chat/completions?api-version=redacted&api-key=redacted"), "{plan}");
-    for text in [finished.stdout, finished.stderr, written(folder.path())] {
+    for text in [refused.stderr, finished.stdout, finished.stderr, written(folder.path())] {
         assert!(!text.contains("s3cret"), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use super::{CompareError, IMAGE_LABEL, SERVER_LABEL, Side};
 
 /// The build of a side: what all its runs say.
 pub(super) fn of(side: Side, runs: &[&RunRecordV2]) -> Result<Build, CompareError> {
-    let all: Vec<Build> = runs.iter().map(|run| build_of(run)).collect();
+    let all: Vec<Build> = runs.iter().map(|run| declared(run)).collect();
     let first = all.first().ok_or(CompareError::NoRuns { side })?;
     let agree = |member: &'static str, of: fn(&Build) -> Option<&PublicText>| {
         let mut values: Vec<String> = all
@@ -28,30 +28,59 @@ pub(super) fn of(side: Side, runs: &[&RunRecordV2]) -> Result<Build, CompareErro
     agree("quantization", |build| build.quantization.as_ref())?;
     agree("variant", |build| build.variant.as_ref())?;
     agree("hardware", |build| build.hardware.as_ref())?;
-    Ok(first.clone())
+    // Where nobody declares what tells builds apart, what the server says of itself may.
+    if is_identified(first) {
+        return Ok(first.clone());
+    }
+    Ok(Build { variant: stated(side, runs)?, ..first.clone() })
 }
 
-/// The build that the record of a run names.
-pub(crate) fn build_of(run: &RunRecordV2) -> Build {
-    let condition = |label: &str| {
-        let found = run.conditions.iter().find(|condition| condition.label.as_str() == label);
-        found.map(|condition| condition.value.clone())
-    };
-    let (image, deployment) = (condition(IMAGE_LABEL), &run.deployment);
-    let declared = [&image, &deployment.revision, &deployment.runtime_version, &deployment.variant];
-    // Where nobody declares what tells builds apart, what the server says of itself may.
-    let stated = match declared.iter().any(|it| it.is_some()) {
-        true => None,
-        false => condition(SERVER_LABEL),
-    };
+/// The build that the record of a run declares.
+fn declared(run: &RunRecordV2) -> Build {
+    let deployment = &run.deployment;
     Build {
+        image: condition(run, IMAGE_LABEL),
         model: deployment.model.clone(),
         revision: deployment.revision.clone(),
         runtime: deployment.runtime.clone(),
         runtime_version: deployment.runtime_version.clone(),
         quantization: deployment.quantization.clone(),
-        variant: deployment.variant.clone().or(stated),
+        variant: deployment.variant.clone(),
         hardware: deployment.hardware.clone(),
-        image,
     }
+}
+
+/// The build of a run, where a comparison says what it is of: what the run leaves open is as compared.
+pub(crate) fn build_as_compared(run: &RunRecordV2, compared: &Build) -> Build {
+    let build = declared(run);
+    if is_identified(&build) {
+        return build;
+    }
+    let stated = condition(run, SERVER_LABEL).or_else(|| compared.variant.clone());
+    Build { variant: stated, ..build }
+}
+
+/// What the servers of a side said of themselves; a run that holds nothing of it is none of another build.
+fn stated(side: Side, runs: &[&RunRecordV2]) -> Result<Option<PublicText>, CompareError> {
+    let mut found: Vec<PublicText> =
+        runs.iter().filter_map(|run| condition(run, SERVER_LABEL)).collect();
+    found.sort_unstable();
+    found.dedup();
+    if found.len() > 1 {
+        let values = found.iter().map(ToString::to_string).collect();
+        return Err(CompareError::SeveralBuilds { side, member: "variant", values });
+    }
+    Ok(found.pop())
+}
+
+/// Whether anything is declared that tells builds apart.
+fn is_identified(build: &Build) -> bool {
+    [&build.image, &build.revision, &build.runtime_version, &build.variant]
+        .iter()
+        .any(|member| member.is_some())
+}
+
+fn condition(run: &RunRecordV2, label: &str) -> Option<PublicText> {
+    let found = run.conditions.iter().find(|condition| condition.label.as_str() == label);
+    found.map(|condition| condition.value.clone())
 }

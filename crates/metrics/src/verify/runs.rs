@@ -7,7 +7,7 @@ use streamgauge_schema::{
 };
 
 use super::{Rules, Verification, at};
-use crate::compare::{Side, build_of, compared_run, figure_of, share_of, value_of};
+use crate::compare::{Side, build_as_compared, compared_run, figure_of, share_of, value_of};
 
 /// A run of a comparison, and its record.
 struct Found<'a> {
@@ -69,7 +69,13 @@ fn check_run(comparison: &ComparisonV2, run: &ComparedRun, found: &Found<'_>, ru
         Side::Baseline => (&comparison.baseline, "baseline"),
         Side::Candidate => (&comparison.candidate, "candidate"),
     };
-    same("builds-are-as-recorded", at(named), [of_build, &build_of(record)], id, rules);
+    same(
+        "builds-are-as-recorded",
+        at(named),
+        [of_build, &build_as_compared(record, of_build)],
+        id,
+        rules,
+    );
     for (name, metric) in compared.metrics.iter() {
         let figures = match side {
             Side::Baseline => &metric.baseline,

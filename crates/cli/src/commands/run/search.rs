@@ -21,7 +21,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
 use crate::planning::{Cell, Planner, Server, millis, open_loop};
-use crate::show;
+use crate::show::{self, Page};
 
 /// Fewest requests of a probe that neither a number nor a duration ends.
 const REQUESTS: u64 = 64;
@@ -91,7 +91,7 @@ pub(super) async fn search(
         Format::Json => {
             String::from_utf8(digest_bytes(&report)?).context("canonical bytes are ASCII")?
         }
-        format => format!("{}\n\n{}", show::search(&report, format), path.display()),
+        format => format!("{}\n\n{}", show::search(&report, Page::of(format)), path.display()),
     })?;
     Ok(match (ended, report.highest_held) {
         (Some(exit), _) => exit,

@@ -18,6 +18,14 @@ use crate::qualify::activate::{Brought, ask, run_program};
 use crate::qualify::identity::{are_alike, change, wait_until_ready};
 use crate::signals::stopped;
 
+/// The arm of a visit: where it is, the way in, and what is asked of it.
+pub(super) struct Met<'a> {
+    pub(super) visit: Visit,
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) access: &'a Access,
+    pub(super) args: &'a RunArgs,
+}
+
 impl Work<'_> {
     /// Half-way, the builds change places where that was asked for.
     pub(super) async fn swap(&mut self, visit: Visit) -> anyhow::Result<Going> {
@@ -34,13 +42,8 @@ impl Work<'_> {
     }
 
     /// Activates an arm when another one was up, and waits until it is ready.
-    pub(super) async fn bring_up(
-        &mut self,
-        visit: Visit,
-        endpoint: &Endpoint,
-        access: &Access,
-        args: &RunArgs,
-    ) -> anyhow::Result<Going> {
+    pub(super) async fn bring_up(&mut self, met: &Met<'_>) -> anyhow::Result<Going> {
+        let visit = met.visit;
         if !visit.switches_from(self.before) {
             return Ok(Going::On);
         }
@@ -67,7 +70,7 @@ impl Work<'_> {
         if going == Going::Interrupted {
             return Ok(going);
         }
-        self.await_ready(visit, endpoint, access, args).await
+        self.await_ready(met).await
     }
 
     /// Writes down how an attempt to bring an arm up ended.
@@ -112,13 +115,8 @@ impl Work<'_> {
         self.note(QualificationStep::Failed(failed))
     }
 
-    async fn await_ready(
-        &mut self,
-        visit: Visit,
-        endpoint: &Endpoint,
-        access: &Access,
-        args: &RunArgs,
-    ) -> anyhow::Result<Going> {
+    async fn await_ready(&mut self, met: &Met<'_>) -> anyhow::Result<Going> {
+        let Met { visit, endpoint, access, args } = *met;
         let ready = &self.resolved.plan.arm(visit).ready;
         let begun = self.log.now_ms();
         let outcome = tokio::select! {

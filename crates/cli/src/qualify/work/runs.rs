@@ -5,7 +5,7 @@ use streamgauge_client::{RunDir, read_file};
 use streamgauge_schema::{
     Digest, DiscardReason, Identifier, LengthBasis, QualificationBegun, QualificationDiscarded,
     QualificationFinished, QualificationLengths, QualificationPhase, QualificationSide,
-    QualificationStep, Visit,
+    QualificationStep, RunRecordV2, Visit,
 };
 use streamgauge_workload::Lengths;
 
@@ -14,6 +14,7 @@ use crate::console;
 use crate::exit::Unreachable;
 use crate::measure::{create_dir, measure_into};
 use crate::planning::{Cell, Planner, Server};
+use crate::qualify::identity::published;
 use crate::qualify::resolve::PlannedCell;
 use crate::signals::stopped;
 
@@ -53,7 +54,11 @@ impl Work<'_> {
             let lengths = QualificationLengths { cell: cell.name.clone(), basis };
             self.note(QualificationStep::Lengths(lengths))?;
         }
-        let planned = planner.cell(0, cell.load.clone())?;
+        let mut planned = planner.cell(0, cell.load.clone())?;
+        // By what the arm said first: a server may be too busy to say it again.
+        if let Some(identity) = self.course.identity(visit.arm()) {
+            planned.plan.conditions.extend(published(identity)?);
+        }
         console::remark(&format!("{}, cell {} …", self.place(visit), cell.name));
         self.run(visit, &cell.name, &planned, server).await
     }
@@ -78,6 +83,7 @@ impl Work<'_> {
             None
         };
         let Some(reason) = reason else {
+            self.warn_of_bent(visit, cell, &measured.record);
             let record_sha256 = Digest::of(&read_file(&measured.dir.record())?);
             let cell = cell.clone();
             let finished = QualificationFinished { visit, cell, directory, record_sha256 };
@@ -92,6 +98,24 @@ impl Work<'_> {
             format!(": {} {}: {}", failure.count, failure.class, failure.example)
         });
         Err(Unreachable(format!("{visit}, cell {cell}: no request succeeded{why}")).into())
+    }
+
+    /// Says at once which gates a run leaves unjudged, whatever the other blocks are.
+    fn warn_of_bent(&self, visit: Visit, cell: &Identifier, record: &RunRecordV2) {
+        let limited = &record.instrument.client_limited;
+        let gates = self.resolved.plan.gates.gates().iter();
+        let bent: Vec<&str> = gates
+            .filter(|gate| limited.contains(&gate.metric))
+            .map(|gate| gate.metric.as_str())
+            .collect();
+        if !bent.is_empty() {
+            console::remark(&format!(
+                "warning: {visit}, cell {cell}: this client may have bent {}, so that no gate on it \
+                 will be judged. To judge it, begin anew with more CPU for the client, a machine of \
+                 its own, or less load",
+                bent.join(", ")
+            ));
+        }
     }
 
     /// Runs are told apart by the side that they stand for.

@@ -6,33 +6,42 @@ use streamgauge_schema::{Equivalence, FindingVerdict, GateStanding, StoodGate};
 use super::findings::p_value;
 use super::{Figures, View, change, ends, word};
 use crate::show::number::figure;
+use crate::show::page::Page;
 
 /// Gaps before the columns of a comparison by intervals: what together still fits.
 const INTERVAL_GAPS: [u16; 8] = [0, 2, 2, 2, 2, 1, 1, 2];
+/// What stands below the words of a list.
+const BEHIND: &str = "              ";
 
-pub(super) fn terminal(view: &View) -> String {
-    let mut parts = vec![
-        verdict(view),
-        format!("baseline   {}\ncandidate  {}\n{}", view.baseline, view.candidate, view.design),
-        gates(view),
-    ];
-    parts.extend(equivalence(view));
-    parts.extend(turnover(view));
-    parts.extend(judged_before_speed(view));
+pub(super) fn terminal(view: &View, page: Page) -> String {
+    let mut parts = vec![verdict(view, page), sides(view, page), gates(view)];
+    parts.extend(equivalence(view, page));
+    parts.extend(turnover(view, page));
+    parts.extend(judged_before_speed(view, page));
     if !view.decided.is_empty() {
-        parts.push(view.decided.join("\n"));
+        let decided: Vec<String> = view.decided.iter().map(|it| page.prose(it, "  ")).collect();
+        parts.push(decided.join("\n"));
     }
     if !view.limitations.is_empty() {
-        parts.push(format!("What this does not say:\n- {}", view.limitations.join("\n- ")));
+        parts.push(page.list("What this does not say:", &view.limitations));
     }
     parts.join("\n\n")
 }
 
-pub(super) fn verdict(view: &View) -> String {
+fn sides(view: &View, page: Page) -> String {
+    let lines = [
+        page.labelled("baseline   ", &view.baseline),
+        page.labelled("candidate  ", &view.candidate),
+        page.prose(&view.design, ""),
+    ];
+    lines.join("\n")
+}
+
+pub(super) fn verdict(view: &View, page: Page) -> String {
     let head = format!("Verdict by the {} rule: {}", view.rule, word(view.standings.outcome));
     let reasons = view.not_passed().into_iter();
-    let reasons: Vec<String> =
-        reasons.map(|it| format!("  {}: {}: {}", it.what, word(it.verdict), it.reason)).collect();
+    let reasons = reasons.map(|it| format!("  {}: {}: {}", it.what, word(it.verdict), it.reason));
+    let reasons: Vec<String> = reasons.map(|text| page.prose(&text, "    ")).collect();
     match (reasons.is_empty(), view.standings.gates.len()) {
         (false, _) => format!("{head}\n{}", reasons.join("\n")),
         (true, 0) => format!("{head}\n  there is no gate"),
@@ -97,7 +106,7 @@ fn row(gate: &StoodGate, figures: Figures, intervals: bool) -> Vec<String> {
 }
 
 /// For which metrics the builds are the same, and for which they differ by more than the limit.
-fn equivalence(view: &View) -> Option<String> {
+fn equivalence(view: &View, page: Page) -> Option<String> {
     let words = [
         ("same      ", Equivalence::Within),
         ("different ", Equivalence::Outside),
@@ -106,7 +115,7 @@ fn equivalence(view: &View) -> Option<String> {
     let lines = words.into_iter().filter_map(|(words, which)| {
         let gates = view.standings.gates.iter().zip(&view.figures);
         let of = gates.filter(|(_, figures)| figures.equivalence == Some(which));
-        listed(words, of.map(|(gate, _)| (gate.cell.as_str(), gate.metric.as_str())))
+        listed(page, words, of.map(|(gate, _)| (gate.cell.as_str(), gate.metric.as_str())))
     });
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| {
@@ -114,36 +123,37 @@ fn equivalence(view: &View) -> Option<String> {
     })
 }
 
-fn turnover(view: &View) -> Option<String> {
+fn turnover(view: &View, page: Page) -> Option<String> {
     let passed = view.standings.turnover == Some(GateStanding::Pass);
-    view.turnover.as_ref().filter(|_| passed).map(|text| format!("turnover: pass: {text}"))
+    let text = view.turnover.as_ref().filter(|_| passed)?;
+    Some(page.prose(&format!("turnover: pass: {text}"), "  "))
 }
 
-fn judged_before_speed(view: &View) -> Option<String> {
+fn judged_before_speed(view: &View, page: Page) -> Option<String> {
     let of = |verdict| view.findings.iter().filter(move |row| row.verdict == verdict);
     let mut lines: Vec<String> = of(FindingVerdict::Differs)
         .map(|row| {
-            format!(
-                "  DIFFER      {} {}: {} against {}, p {}",
-                row.cell,
-                row.name,
-                row.baseline,
-                row.candidate,
-                p_value(row.p_value)
-            )
+            let (sides, p) = (format!("{} against {}", row.baseline, row.candidate), row.p_value);
+            let text =
+                format!("  DIFFER      {} {}: {sides}, p {}", row.cell, row.name, p_value(p));
+            page.prose(&text, BEHIND)
         })
         .collect();
     let words =
         [("alike     ", FindingVerdict::Alike), ("not judged", FindingVerdict::NotEvaluated)];
     lines.extend(words.into_iter().filter_map(|(words, verdict)| {
         let found = of(verdict).map(|row| (row.cell.as_str(), row.name.as_str()));
-        listed(words, found)
+        listed(page, words, found)
     }));
     (!lines.is_empty()).then(|| format!("Judged before speed:\n{}", lines.join("\n")))
 }
 
 /// `  words  c1, c2: a, b; c8: a`; `None` where nothing is listed.
-fn listed<'a>(words: &str, found: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
+fn listed<'a>(
+    page: Page,
+    words: &str,
+    found: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<String> {
     let mut cells: Vec<(String, Vec<&str>)> = Vec::new();
     let mut last = None;
     for (cell, name) in found {
@@ -162,5 +172,6 @@ fn listed<'a>(words: &str, found: impl Iterator<Item = (&'a str, &'a str)>) -> O
     });
     let cells: Vec<String> =
         cells.into_iter().map(|(cell, names)| format!("{cell}: {}", names.join(", "))).collect();
-    (!cells.is_empty()).then(|| format!("  {words}  {}", cells.join("; ")))
+    let text = format!("  {words}  {}", cells.join("; "));
+    (!cells.is_empty()).then(|| page.prose(&text, BEHIND))
 }

@@ -9,6 +9,11 @@ use streamgauge_schema::Document;
 
 use super::*;
 
+/// Where results go that no terminal shows.
+fn page(format: Format) -> Page {
+    Page { format, columns: 80 }
+}
+
 const POINTS: &str =
     include_str!("../../../../schema/tests/records/runtime-profile-comparison-v1.json");
 const INTERVALS: &str = include_str!("../../../../schema/tests/records/comparison-v2.json");
@@ -66,7 +71,10 @@ fn documents() -> [(&'static str, Document); 4] {
 fn every_format_word_by_word() {
     for (name, document) in documents() {
         for (format, word) in [(Format::Table, "table"), (Format::Markdown, "markdown")] {
-            assert_snapshot!(format!("{name}_{word}"), comparison(compared(&document), format));
+            assert_snapshot!(
+                format!("{name}_{word}"),
+                comparison(compared(&document), page(format))
+            );
         }
         assert_snapshot!(format!("{name}_junit"), xml(&document));
     }
@@ -75,7 +83,7 @@ fn every_format_word_by_word() {
 #[test]
 fn a_table_fits_into_a_hundred_columns() {
     for (name, document) in documents() {
-        let shown = comparison(compared(&document), Format::Table);
+        let shown = comparison(compared(&document), page(Format::Table));
         let head = "changes in %";
         let table = shown.lines().skip_while(|line| !line.starts_with(head));
         for line in table.take_while(|line| !line.contains(": ")) {
@@ -90,7 +98,8 @@ fn a_table_fits_into_a_hundred_columns() {
 fn what_noise_left_open_is_said_in_words() {
     let document = changed(UNSTABLE, &[]);
     for format in [Format::Table, Format::Markdown] {
-        let shown = comparison(compared(&document), format).replace("**", "");
+        let shown = comparison(compared(&document), page(format)).replace("**", "");
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             shown.contains("ttft_p50_ms: inconclusive: unstable, noise ") || {
                 // In Markdown the underscores are references.
@@ -154,10 +163,10 @@ fn with_text(text: &str) -> [Document; 2] {
 
 #[test]
 fn a_hostile_text_is_a_text_in_markdown() {
-    let harmless = with_text("plain").map(|it| comparison(compared(&it), Format::Markdown));
+    let harmless = with_text("plain").map(|it| comparison(compared(&it), page(Format::Markdown)));
     for text in HOSTILE {
         for (document, harmless) in with_text(text).iter().zip(&harmless) {
-            let shown = comparison(compared(document), Format::Markdown);
+            let shown = comparison(compared(document), page(Format::Markdown));
             assert_eq!(structure(&shown), structure(harmless), "{text}");
             let mut said = String::new();
             for event in events(&shown) {

@@ -58,7 +58,7 @@ fn addresses_are_exchanged_half_way() {
     let confounded = bench.qualify(&[]);
     failed(&confounded);
     assert!(
-        confounded.stdout.contains("build and machine are confounded"),
+        confounded.prose().contains("build and machine are confounded"),
         "{}",
         confounded.stdout
     );
@@ -70,7 +70,7 @@ fn addresses_are_exchanged_half_way() {
     let comparison = judged(&bench.only_dir(), "comparison.json");
     let metric = &comparison["cells"]["c12"]["metrics"]["decode_rate_p50_tok_per_s"];
     assert!(metric["delta_percent"].as_f64().unwrap().abs() < 10.0, "{metric}");
-    assert!(swapped.stdout.contains("exchanged their addresses after block 2"));
+    assert!(swapped.prose().contains("exchanged their addresses after block 2"));
     assert!(
         swapped.stderr.contains("swap the builds: start the baseline at"),
         "{}",

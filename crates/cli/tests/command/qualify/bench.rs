@@ -122,6 +122,8 @@ impl Drop for Bench {
 /// instead, and says so; nothing else may happen, a pass least of all.
 pub(super) fn failed(finished: &Finished) -> bool {
     let said = format!("{}{}", finished.stdout, finished.stderr);
+    // Prose is wrapped, wherever that is.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let bent = finished.code == Some(3) && said.contains("the client may have bent it");
     assert!(bent || finished.code == Some(1), "{said}");
     !bent

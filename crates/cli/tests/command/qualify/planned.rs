@@ -60,6 +60,11 @@ fn faults_of_plans_are_named_with_their_place() {
         arm("activate_timeout_s = 5"),
         arm("ready = { path = \"health\" }"),
         arm("ready = { patience = 5 }"),
+        arm("activat = [\"./switch\"]"),
+        arm("base_ulr = \"http://127.0.0.1:3\""),
+        arm("colour = \"red\""),
+        run("activate = [\"./switch\"]"),
+        run("reqests = 5"),
     ];
     let mut said = String::new();
     for plan in cases {
@@ -99,10 +104,10 @@ fn earlier_measurements_tell_the_noise() {
         .collect();
     let qualification = vec![dir.to_str().unwrap().to_owned()];
     let comparison = vec![dir.join("comparison.json").to_str().unwrap().to_owned()];
-    for (from, known_from) in [
-        (qualification, "3 blocks, comparison.json"),
-        (comparison, "3 blocks, comparison.json"),
-        (runs, "6 runs"),
+    for (from, known_from, knows_times) in [
+        (qualification, "3 blocks, comparison.json", [true, true]),
+        (comparison, "3 blocks, comparison.json", [false, false]),
+        (runs, "6 runs", [true, false]),
     ] {
         let mut args = vec!["--plan-only", "--format", "json", "--from"];
         args.extend(from.iter().map(String::as_str));
@@ -111,6 +116,8 @@ fn earlier_measurements_tell_the_noise() {
         let outlook: Value = serde_json::from_str(&planned.stdout).unwrap();
         let gates = outlook["gates"].as_array().unwrap();
         assert_eq!(gates.len(), 1);
+        let times = ["measuring_s", "activating_s"].map(|name| &outlook["time"][name]);
+        assert_eq!(times.map(Value::is_number), knows_times, "{}", outlook["time"]);
         let noise = &gates[0]["noise"];
         assert_eq!(noise["source"], known_from);
         assert!(noise["percent"].as_f64() < noise["upper_percent"].as_f64(), "{noise}");

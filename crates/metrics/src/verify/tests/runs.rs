@@ -1,18 +1,25 @@
 //! A comparison held to the records of its runs, each rule broken on purpose.
 
 use streamgauge_schema::{
-    ComparisonV2, FindingName, Gates, Identifier, PublicText, RunRecordV2, Tally,
+    ComparisonV2, Condition, FindingName, Gates, Identifier, PublicText, RunRecordV2, Tally,
 };
 
-use crate::compare::{BlockRules, Pairing, Turnovers, compare_blocks};
+use crate::compare::{BlockRules, Pairing, SERVER_LABEL, compare_blocks};
 use crate::sample_blocks::{Sides, add_share};
 use crate::verify::verify_runs;
 
+/// Three blocks of runs.
+fn blocks() -> Sides {
+    let values = [(100.0, 103.0), (101.0, 104.0), (99.0, 102.0)];
+    Sides::blocks("ttft_p50_ms", &values).each(|run| add_share(run, "refusal_ratio", 0.0))
+}
+
 /// A comparison of three blocks, and the records of its runs.
 fn sample() -> (ComparisonV2, Vec<RunRecordV2>) {
-    let values = [(100.0, 103.0), (101.0, 104.0), (99.0, 102.0)];
-    let sides = Sides::blocks("ttft_p50_ms", &values);
-    let sides = sides.each(|run| add_share(run, "refusal_ratio", 0.0));
+    compared(blocks())
+}
+
+fn compared(sides: Sides) -> (ComparisonV2, Vec<RunRecordV2>) {
     let [baseline, candidate] = sides.records();
     let rules = BlockRules {
         gates: &Gates::default(),
@@ -21,7 +28,7 @@ fn sample() -> (ComparisonV2, Vec<RunRecordV2>) {
         allow_differing: &[],
         limitations: &[],
     };
-    let comparison = compare_blocks(&baseline, &candidate, Turnovers::default(), &rules).unwrap();
+    let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();
     (comparison, [sides.baseline, sides.candidate].concat())
 }
 
@@ -66,4 +73,25 @@ fn every_rule_of_runs_notices_its_fault() {
         let broken: Vec<&str> = found.broken().map(|finding| finding.rule).collect();
         assert!(!broken.is_empty() && broken.iter().all(|it| *it == rule), "{rule}: {broken:?}");
     }
+}
+
+#[test]
+fn what_servers_say_tells_builds_apart_where_nothing_is_declared() {
+    let mut sides = blocks().each(|run| {
+        run.deployment.variant = None;
+        run.conditions.retain(|condition| condition.label.as_str() != "Runtime image");
+    });
+    let say = |run: &mut RunRecordV2, said: &str| {
+        let [label, value] = [SERVER_LABEL, said].map(|text| PublicText::new(text).unwrap());
+        run.conditions.push(Condition { label, value });
+    };
+    sides.baseline.iter_mut().for_each(|run| say(run, "stated: old"));
+    // One run of the candidate holds nothing of it, as one that was taken apart.
+    sides.candidate.iter_mut().skip(1).for_each(|run| say(run, "stated: new"));
+    let (comparison, records) = compared(sides);
+    let variants = [&comparison.baseline, &comparison.candidate]
+        .map(|build| build.variant.as_ref().unwrap().to_string());
+    assert_eq!(variants, ["stated: old", "stated: new"]);
+    let found = verify_runs(&comparison, &records);
+    assert!(found.holds(), "{:?}", found.broken().collect::<Vec<_>>());
 }
