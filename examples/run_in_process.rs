@@ -74,6 +74,7 @@ fn requests_of(plan: &Plan) -> Result<Requests, Box<dyn Error>> {
         lengths: Lengths::assumed(),
         suite_version: plan.workload.suite_version.clone(),
         requests: plan.load.requests,
+        repetitions: plan.workload.repetitions.unwrap_or(1),
         warmup: plan.load.warmup,
     })?;
     // The plan announces the digest of the prompts, and these are the same prompts.
