@@ -192,16 +192,9 @@ fn without_value(sides: Sides<'_>) -> Option<String> {
 }
 
 fn bent(id: &Identifier, sides: Sides<'_>) -> Option<String> {
-    let is_bent = |run: &&ComparedRun| run.client_limited.contains(id);
-    let all: usize = sides.iter().map(|(_, runs, _)| runs.len()).sum();
-    let bent: usize = sides.iter().map(|(_, runs, _)| runs.iter().filter(is_bent).count()).sum();
     sides.into_iter().find_map(|(side, runs, _)| {
-        let run = runs.iter().find(is_bent)?;
-        Some(format!(
-            "the client may have bent it on the {side} side, in {} ({bent} of {all} runs): measure \
-             anew with more CPU for the client, or less load",
-            run.run_id
-        ))
+        let run = runs.iter().find(|run| run.client_limited.contains(id))?;
+        Some(format!("the client may have bent it on the {side} side, in {}", run.run_id))
     })
 }
 
