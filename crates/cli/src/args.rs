@@ -3,11 +3,13 @@
 mod effects;
 mod hints;
 pub(crate) mod run;
+pub(crate) mod turnover;
 mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 use self::run::RunArgs;
+use self::turnover::TurnoverArgs;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
     determinism::DeterminismArgs, grade::GradeArgs, observe::ObserveArgs, qualify::QualifyArgs,
@@ -26,7 +28,8 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done, and every judged gate passed
-  1    a gate failed, a record did not verify, or `decide` refused to promote against a gate
+  1    a gate or a strict turnover failed, a record did not verify, or `decide` refused to promote
+       against a gate
   2    bad arguments, unreadable or malformed input, differing conditions
   3    inconclusive, not evaluated or ineligible
   4    the server was unreachable, or nothing succeeded
@@ -38,6 +41,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure one deployment: one cell, or one for each concurrency
     Run(Box<RunArgs>),
+    /// Keep short requests in flight, and hold each answer to a marker and a word of its own
+    Turnover(Box<TurnoverArgs>),
     /// Measure this client's own error on this machine
     Calibrate(CalibrateArgs),
     /// Hold a candidate's runs against a baseline's

@@ -12,6 +12,7 @@ pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod sim;
+pub(crate) mod turnover;
 pub(crate) mod verify;
 
 use anyhow::Context;
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Run(args) => on_runtime(run::run(&args)),
         Command::Schema(args) => schema::schema(&args),
         Command::Sim(args) => on_runtime(sim::sim(&args)),
+        Command::Turnover(args) => on_runtime(turnover::turnover(&args)),
         Command::Verify(args) => verify::verify(&args),
     }
 }

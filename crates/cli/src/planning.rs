@@ -89,7 +89,7 @@ impl Asked {
                 connect_timeout_ms: millis("--connect-timeout", limits.connect_timeout)?,
                 idle_timeout_ms: millis("--idle-timeout", limits.idle_timeout)?,
                 timeout_ms: millis("--timeout", limits.timeout)?,
-                grace_ms: millis("--grace", limits.grace)?,
+                grace_ms: millis("--grace", args.end.grace)?,
                 max_error_ratio: max_error_ratio
                     .map(|value| ratio("--max-error-rate", value))
                     .transpose()?,

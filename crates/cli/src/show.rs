@@ -12,6 +12,7 @@ mod page;
 mod run;
 mod search;
 mod table;
+mod turnover;
 
 pub(crate) use answers::answers;
 pub(crate) use calibration::calibration;
@@ -22,3 +23,4 @@ pub(crate) use outlook::outlook;
 pub(crate) use page::Page;
 pub(crate) use run::{SteadyWindow, run};
 pub(crate) use search::{load_figure, probe_fault, search, searched};
+pub(crate) use turnover::turnover;

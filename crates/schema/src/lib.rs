@@ -122,8 +122,8 @@ pub use qualification::{
     QualificationCompared, QualificationDiscarded, QualificationEnd, QualificationEnded,
     QualificationFailed, QualificationFinished, QualificationIdentified, QualificationLengths,
     QualificationLine, QualificationOpened, QualificationPhase, QualificationPlan,
-    QualificationReady, QualificationSide, QualificationStep, Readiness, ServerIdentity, Visit,
-    visits,
+    QualificationReady, QualificationSide, QualificationStep, QualificationTurnover, Readiness,
+    ServerIdentity, Visit, visits,
 };
 pub use record::{
     Boundary, CacheState, Calibration, Case, Condition, Counts, Deployment, Direction, Evidence,

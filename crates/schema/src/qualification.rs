@@ -59,10 +59,24 @@ pub struct QualificationPlan {
     pub nonce_seed: u64,
     /// The cells, in the order in which each visit measures them.
     pub cells: Vec<Identifier>,
+    /// The turnover runs of both arms, after all blocks; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turnover: Option<QualificationTurnover>,
     /// What ships now.
     pub baseline: QualificationArm,
     /// What may ship next.
     pub candidate: QualificationArm,
+}
+
+/// The turnover runs of a qualification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct QualificationTurnover {
+    /// Name of their cell.
+    pub cell: Identifier,
+    /// Runs of each arm, each with markers of its own.
+    pub repeats: u64,
 }
 
 /// One arm of a qualification.
@@ -79,6 +93,9 @@ pub struct QualificationArm {
     /// The arguments of `run` for each cell, in the order of the plan's cells; of headers the names
     /// alone.
     pub arguments: Vec<Vec<String>>,
+    /// The arguments of `turnover`; absent without turnover runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turnover_arguments: Vec<String>,
 }
 
 /// How an arm is brought up after the other one was.
@@ -119,6 +136,8 @@ closed_vocabulary! {
         Aa = "aa",
         /// The candidate against the baseline.
         Blocks = "blocks",
+        /// Exact output under turnover, of each arm.
+        Turnover = "turnover",
     }
 }
 
@@ -165,14 +184,32 @@ impl QualificationPlan {
     /// Every visit that may be made, in its order.
     #[must_use]
     pub fn visits(&self) -> Vec<Visit> {
-        visits(self.aa_blocks, self.most_blocks())
+        visits(self.aa_blocks, self.most_blocks(), self.turnover_repeats())
+    }
+
+    /// Turnover runs of each arm.
+    #[must_use]
+    pub fn turnover_repeats(&self) -> u64 {
+        self.turnover.as_ref().map_or(0, |turnover| turnover.repeats)
+    }
+
+    /// The cells of a visit.
+    #[must_use]
+    pub fn cells_of(&self, visit: Visit) -> Vec<&Identifier> {
+        match visit.phase {
+            QualificationPhase::Aa | QualificationPhase::Blocks => self.cells.iter().collect(),
+            QualificationPhase::Turnover => self.turnover.iter().map(|it| &it.cell).collect(),
+        }
     }
 
     /// Whether the arms have exchanged their addresses when a visit is made.
     #[must_use]
     pub fn is_swapped(&self, visit: Visit) -> bool {
-        visit.phase == QualificationPhase::Blocks
-            && self.swap_after_blocks.is_some_and(|after| visit.block > after)
+        self.swap_after_blocks.is_some_and(|after| match visit.phase {
+            QualificationPhase::Aa => false,
+            QualificationPhase::Blocks => visit.block > after,
+            QualificationPhase::Turnover => true,
+        })
     }
 
     /// The arm whose build a visit measures.

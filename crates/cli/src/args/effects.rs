@@ -1,9 +1,10 @@
-//! Flags of `run` that do something only beside others. One that would do nothing is refused: whoever
+//! Flags of `run` and `turnover` that do something only beside others. One that would do nothing is refused: whoever
 //! gave it expects something of it. What two flags never are together stands at the flags themselves
 //! (`conflicts_with`).
 //!
 //! Invariant: each flag of `run` has a row here, or does something beside all that clap lets through.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -158,8 +159,13 @@ impl Cli {
         let matches =
             command.try_get_matches_from_mut(&line).map_err(|error| hinted(error, &line))?;
         let cli = Self::from_arg_matches(&matches)?;
-        if let (Command::Run(args), Some((name, given))) = (&cli.command, matches.subcommand())
-            && let Some(idle) = without_effect(args, given)
+        let run = match &cli.command {
+            Command::Run(args) => Some(Cow::Borrowed(&**args)),
+            Command::Turnover(args) => args.as_run().ok().map(Cow::Owned),
+            _ => None,
+        };
+        if let (Some(args), Some((name, given))) = (run, matches.subcommand())
+            && let Some(idle) = without_effect(&args, given)
         {
             let command = command.find_subcommand_mut(name).expect("it was just parsed");
             let mut error = command.error(ErrorKind::ArgumentConflict, idle.advice);
@@ -184,8 +190,11 @@ fn without_empty_variables(command: ClapCommand) -> ClapCommand {
 /// The first flag that was written and does nothing. What comes from the environment or by default
 /// may do nothing.
 fn without_effect(args: &RunArgs, given: &ArgMatches) -> Option<&'static Effect> {
+    let known = |flag: &str| given.ids().any(|id| id.as_str() == flag);
     EFFECTS.iter().find(|effect| {
-        given.value_source(effect.flag) == Some(ValueSource::CommandLine) && !(effect.acts)(args)
+        known(effect.flag)
+            && given.value_source(effect.flag) == Some(ValueSource::CommandLine)
+            && !(effect.acts)(args)
     })
 }
 

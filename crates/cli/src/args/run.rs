@@ -8,6 +8,7 @@ use streamgauge_schema::{Dialect, Goal, Identifier, KernelStamps, Load, TimeBasi
 use streamgauge_workload::{Clients, Rates};
 
 use super::Format;
+use super::turnover::ControlledWord;
 use super::values::{
     Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
 };
@@ -40,6 +41,8 @@ pub(crate) struct RunArgs {
     pub(crate) goals: GoalArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) end: EndArgs,
     #[command(flatten)]
     pub(crate) instrument: InstrumentArgs,
     #[command(flatten)]
@@ -141,6 +144,9 @@ pub(crate) struct PromptArgs {
     #[cfg(feature = "tokenizer")]
     #[arg(long, value_name = "FILE", conflicts_with = "no_length_probes")]
     pub(crate) tokenizer: Option<PathBuf>,
+    /// A marker and a word, which only `turnover` asks for.
+    #[arg(skip)]
+    pub(crate) turnover: Option<ControlledWord>,
 }
 
 impl PromptArgs {
@@ -283,9 +289,6 @@ pub(crate) struct LimitArgs {
     /// Longest time to make a connection, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, allow_negative_numbers = true)]
     pub(crate) connect_timeout: f64,
-    /// How long requests under way may go on after the duration, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, allow_negative_numbers = true)]
-    pub(crate) grace: f64,
     /// Share of requests that may fail before the figures stop being eligible
     #[arg(long, value_name = "RATIO", default_value_t = 0.0, allow_negative_numbers = true)]
     pub(crate) max_failure_ratio: f64,
@@ -295,6 +298,15 @@ pub(crate) struct LimitArgs {
     /// Do not send a request again when a reused connection turns out closed
     #[arg(long)]
     pub(crate) no_resend: bool,
+}
+
+/// What happens when the time of a load is over.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct EndArgs {
+    /// How long requests under way may go on after the duration, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, allow_negative_numbers = true)]
+    pub(crate) grace: f64,
 }
 
 /// How the measuring is done.

@@ -7,11 +7,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use anyhow::{Context, bail};
 use streamgauge_client::Endpoint;
 use streamgauge_schema::{Dialect, LengthBasis, Load, LoadShape, Stage, digest_bytes};
-use streamgauge_sim::{SimConfig, spawn_thread};
+use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 use tokio::sync::watch;
 
 use crate::args::Format;
-use crate::args::run::RunArgs;
+use crate::args::run::{RunArgs, ServerArgs};
 use crate::calibration::{FLAT_OUT_STREAMS, Pace, calibrate};
 use crate::commands::determinism;
 use crate::console;
@@ -26,25 +26,11 @@ const MOST_CALIBRATED: u64 = 4096;
 
 /// Runs the command.
 pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    if args.server.simulate && args.server.api != Dialect::OpenaiChat {
-        bail!(
-            "--api {}: the simulated server speaks {} only",
-            args.server.api,
-            Dialect::OpenaiChat
-        );
-    }
     let asked = Asked::read(args)?;
     if let Some(what) = args.goals.search {
         search::begin(args, what)?;
     }
-    let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let simulated =
-        args.server.simulate.then(|| spawn_thread(SimConfig::default(), any_port)).transpose()?;
-    let base_url = match (&simulated, &args.server.base_url) {
-        (Some(server), _) => format!("http://{}", server.addr()),
-        (None, Some(url)) => url.clone(),
-        (None, None) => bail!("no server: give --base-url or --simulate"),
-    };
+    let (_simulated, base_url) = server_of(&args.server)?;
     let stop = stop_on_signal(SAVING)?;
     let interrupted = stopped(stop.clone());
     tokio::pin!(interrupted);
@@ -109,8 +95,23 @@ fn say_which_are_stable(measured: &Measured, format: Format) -> anyhow::Result<(
     Ok(())
 }
 
+/// The address of the server that is measured, and the simulated one that was started for it.
+pub(super) fn server_of(args: &ServerArgs) -> anyhow::Result<(Option<ThreadedSim>, String)> {
+    if !args.simulate {
+        let url = args.base_url.clone().context("no server: give --base-url or --simulate")?;
+        return Ok((None, url));
+    }
+    if args.api != Dialect::OpenaiChat {
+        bail!("--api {}: the simulated server speaks {} only", args.api, Dialect::OpenaiChat);
+    }
+    let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let server = spawn_thread(SimConfig::default(), any_port)?;
+    let url = format!("http://{}", server.addr());
+    Ok((Some(server), url))
+}
+
 /// Measures this client at each cell's number of streams, and warns of rates that it cannot observe.
-async fn attach_calibration(
+pub(super) async fn attach_calibration(
     cells: &mut [Cell],
     args: &RunArgs,
     stop: &watch::Receiver<bool>,
@@ -150,7 +151,7 @@ fn highest_rate_per_s(shape: &LoadShape) -> Option<f64> {
 }
 
 /// One record, or a list of them where several cells were measured.
-fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
+pub(super) fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
     let bytes = match measured {
         [only] => digest_bytes(&only.record)?,
         several => digest_bytes(&several.iter().map(|cell| &cell.record).collect::<Vec<_>>())?,
@@ -161,7 +162,7 @@ fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
     String::from_utf8(bytes).context("canonical bytes are ASCII")
 }
 
-fn dry_run(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
+pub(super) fn dry_run(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
     for cell in cells {
         let first = cell.request(Stage::Measured, 0);
         console::remark(&format!(

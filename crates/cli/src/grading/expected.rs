@@ -75,6 +75,19 @@ impl Expected {
         Self::new(expectations.sha256, asked).with_context(|| expectations.file.clone())
     }
 
+    /// The graders of a turnover run; `sha256` is the digest of what all its requests ask for.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn of_turnover(sha256: Digest, requests: &Requests) -> anyhow::Result<Self> {
+        let mut asked = Vec::new();
+        for (index, (prompt, expectation)) in requests.controlled().enumerate() {
+            let prepared = Prepared::new(&expectation, format!("request {index}"))?;
+            asked.push((prompt, Arc::new(prepared)));
+        }
+        Self::new(sha256, asked)
+    }
+
     /// What grades.
     pub(crate) fn grading(&self) -> &Grading {
         &self.grading

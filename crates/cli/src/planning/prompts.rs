@@ -9,6 +9,7 @@ use streamgauge_workload::{
 };
 
 use crate::args::run::PromptArgs;
+use crate::args::turnover::ControlledWord;
 use crate::console;
 use crate::deployment::identifier_like;
 use crate::grading::{Expectations, Expected};
@@ -26,6 +27,8 @@ pub(crate) struct PromptFile {
     manifest: Option<DatasetManifest>,
     /// What answers are held against; `None` where nothing grades them.
     expectations: Option<Expectations>,
+    /// What a turnover asks for; `None` of any other run.
+    turnover: Option<ControlledWord>,
 }
 
 /// What keeps the prompts of this run apart from those of any other; `None` where nothing is to. Answers
@@ -44,7 +47,10 @@ pub(super) fn nonce(args: &PromptArgs) -> anyhow::Result<Option<u64>> {
 impl PromptFile {
     pub(super) fn read(args: &PromptArgs) -> anyhow::Result<Self> {
         let Some(file) = &args.dataset else {
-            return Ok(Self { dataset: None, manifest: None, expectations: None });
+            let turnover = args.turnover.clone();
+            // What cannot be asked for is said before any server is asked.
+            turnover.as_ref().map(|asked| asked.prompts(0)).transpose()?;
+            return Ok(Self { dataset: None, manifest: None, expectations: None, turnover });
         };
         let shown = file.display().to_string();
         let bytes = read_dataset(file)?;
@@ -59,7 +65,7 @@ impl PromptFile {
             ));
         }
         let manifest = manifest::beside(file, dataset.digest())?;
-        Ok(Self { dataset: Some(dataset), manifest, expectations })
+        Ok(Self { dataset: Some(dataset), manifest, expectations, turnover: None })
     }
 
     /// Warns where right answers would be cut.
@@ -88,6 +94,9 @@ impl PromptFile {
             let reuse = if args.repeat { Reuse::Repeat } else { Reuse::Refuse };
             return Ok(Prompts::Dataset { dataset, reuse, nonce });
         }
+        if let Some(asked) = &self.turnover {
+            return asked.prompts(nonce.unwrap_or(0)).map(Prompts::Turnover);
+        }
         let words = lengths.words(args.input_tokens);
         let mut prompts = SyntheticPrompts::new(words, args.prompt_seed).with_context(|| {
             format!(
@@ -113,6 +122,11 @@ impl PromptFile {
 
     /// What the answers to these requests are held against; `None` when nothing grades them.
     pub(super) fn expected(&self, requests: &Requests) -> anyhow::Result<Option<Expected>> {
+        if let Some(asked) = &self.turnover {
+            // What is asked for is the same whatever the markers are.
+            let sha256 = asked.prompts(0)?.digest();
+            return Expected::of_turnover(sha256, requests).map(Some);
+        }
         let expectations = self.expectations.as_ref();
         expectations.map(|expectations| Expected::of_lines(expectations, requests)).transpose()
     }
@@ -128,13 +142,14 @@ impl PromptFile {
 
     /// Tokens that a prompt is meant to have.
     pub(super) fn target_tokens(&self, args: &PromptArgs) -> Option<u64> {
-        self.dataset.is_none().then_some(args.input_tokens)
+        (self.dataset.is_none() && self.turnover.is_none()).then_some(args.input_tokens)
     }
 
     /// Whether some prompt is made to a length in tokens.
     pub(super) fn needs_lengths(&self) -> bool {
         let is_made = |line: &DatasetLine| matches!(line.prompt, Prompt::Synthetic { .. });
-        self.dataset.as_ref().is_none_or(|dataset| dataset.lines().iter().any(is_made))
+        self.turnover.is_none()
+            && self.dataset.as_ref().is_none_or(|dataset| dataset.lines().iter().any(is_made))
     }
 
     /// When each line of a trace is due.
@@ -146,6 +161,9 @@ impl PromptFile {
     pub(super) fn suite_version(&self) -> Identifier {
         if let Some(manifest) = &self.manifest {
             return manifest.suite_version();
+        }
+        if self.turnover.is_some() {
+            return identifier_like("turnover-v1");
         }
         let Some(dataset) = &self.dataset else { return identifier_like("synthetic-words-v1") };
         let name = std::path::Path::new(dataset.file_name());

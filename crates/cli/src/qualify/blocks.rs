@@ -14,6 +14,8 @@ use crate::console;
 
 /// File of the comparison by which a qualification ends.
 pub(crate) const COMPARISON: &str = "comparison.json";
+/// File of the comparison of the blocks, where turnover runs follow them.
+const BLOCKS: &str = "blocks.json";
 /// File of the comparison of the baseline with itself.
 const AA_COMPARISON: &str = "aa-comparison.json";
 
@@ -33,7 +35,10 @@ pub(crate) enum Outcome {
 pub(crate) async fn all_blocks(work: &mut Work<'_>) -> anyhow::Result<Outcome> {
     let plan = &work.resolved.plan;
     let mut last = None;
-    for visit in plan.visits() {
+    let is_of_blocks = |visit: &Visit| visit.phase != QualificationPhase::Turnover;
+    let (blocks, turnovers): (Vec<Visit>, Vec<Visit>) =
+        plan.visits().into_iter().partition(is_of_blocks);
+    for visit in blocks {
         if !work.has_begun(visit) && is_over(work) {
             console::remark(&format!("the time is over: block {} does not begin", visit.block));
             break;
@@ -50,18 +55,27 @@ pub(crate) async fn all_blocks(work: &mut Work<'_>) -> anyhow::Result<Outcome> {
         }
         match visit.phase {
             QualificationPhase::Aa if visit.block == plan.aa_blocks => aa(work, visit)?,
-            QualificationPhase::Aa => {}
             QualificationPhase::Blocks => {
-                let Some(look) = look(work, visit)? else { continue };
-                let decided = is_decided(&look);
-                last = Some(look);
+                let Some((stand, found)) = look(work, visit)? else { continue };
+                let decided = is_decided(&found);
+                last = Some((stand, found));
                 if decided {
                     break;
                 }
             }
+            QualificationPhase::Aa | QualificationPhase::Turnover => {}
         }
     }
-    let Some(last) = last else { return Ok(Outcome::TimeOver) };
+    let Some((stand, last)) = last else { return Ok(Outcome::TimeOver) };
+    for visit in turnovers {
+        if work.visit(visit).await? == Going::Interrupted {
+            return Ok(Outcome::Interrupted);
+        }
+    }
+    if plan.turnover.is_some() {
+        let stand = Stand { phase: QualificationPhase::Turnover, ..stand };
+        return Ok(Outcome::Judged(Box::new(judge(work, stand, COMPARISON)?)));
+    }
     if plan.planned_blocks.len() > 1 {
         keep(work, COMPARISON, &bytes(&last)?)?;
     }
@@ -107,8 +121,9 @@ fn aa(work: &mut Work<'_>, visit: Visit) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Judges the candidate where a look was planned.
-fn look(work: &mut Work<'_>, visit: Visit) -> anyhow::Result<Option<ComparisonV2>> {
+/// Judges the candidate where a look was planned. Where turnover runs follow, what it finds is no
+/// comparison of all yet, and has a file of its own.
+fn look(work: &mut Work<'_>, visit: Visit) -> anyhow::Result<Option<(Stand, ComparisonV2)>> {
     let planned = &work.resolved.plan.planned_blocks;
     let Some(place) = planned.iter().position(|blocks| *blocks == visit.block) else {
         return Ok(None);
@@ -116,7 +131,8 @@ fn look(work: &mut Work<'_>, visit: Visit) -> anyhow::Result<Option<ComparisonV2
     let (several, number) = (planned.len() > 1, place as u64 + 1);
     let stand = Stand { phase: visit.phase, blocks: visit.block, look: several.then_some(number) };
     if !several {
-        return judge(work, stand, COMPARISON).map(Some);
+        let file = if work.resolved.plan.turnover.is_some() { BLOCKS } else { COMPARISON };
+        return Ok(Some((stand, judge(work, stand, file)?)));
     }
     let found = judge(work, stand, &format!("look-{number}.json"))?;
     console::remark(&format!(
@@ -125,7 +141,7 @@ fn look(work: &mut Work<'_>, visit: Visit) -> anyhow::Result<Option<ComparisonV2
         visit.block,
         found.verdict.as_str().replace('_', " ")
     ));
-    Ok(Some(found))
+    Ok(Some((stand, found)))
 }
 
 /// Whether more blocks could not change anything: a gate has failed, which no later look takes back,

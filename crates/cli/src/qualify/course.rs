@@ -159,7 +159,7 @@ mod tests {
 
     /// A run of the n-th visit, begun and, where `ends`, finished.
     fn run(place: usize, ends: bool) -> Vec<QualificationStep> {
-        let (visit, cell) = (visits(0, 2)[place], name("c1"));
+        let (visit, cell) = (visits(0, 2, 0)[place], name("c1"));
         let directory = name(&format!("run-{place}-{ends}"));
         let begun = QualificationBegun { visit, cell: cell.clone(), directory: directory.clone() };
         let record_sha256 = Digest::of(b"record");
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(course.begun(), 2);
         let unused: Vec<&str> = course.unused().map(|(directory, ..)| directory.as_str()).collect();
         assert_eq!(unused, ["run-0-false"]);
-        let run = course.finished(visits(0, 2)[0], &name("c1")).unwrap();
+        let run = course.finished(visits(0, 2, 0)[0], &name("c1")).unwrap();
         assert_eq!(run.directory.as_str(), "run-0-true");
         assert_eq!(course.earlier_ms(), 10);
     }

@@ -37,6 +37,7 @@ pub(super) struct PlanFile {
     pub(super) run: Flags,
     #[serde(default)]
     pub(super) cell: Vec<Flags>,
+    pub(super) turnover: Option<Flags>,
     pub(super) baseline: Flags,
     pub(super) candidate: Flags,
 }

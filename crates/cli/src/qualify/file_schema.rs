@@ -1,5 +1,5 @@
-//! The JSON Schema of a plan's file, for editors: made of the flags that `run` has and of the schema of
-//! gates, so that neither is written twice.
+//! The JSON Schema of a plan's file, for editors: made of the flags that `run` and `turnover` have and of
+//! the schema of gates, so that neither is written twice.
 //!
 //! It knows keys, types and words. What a plan must agree on with itself is found when it is read.
 
@@ -9,12 +9,12 @@ use streamgauge_metrics::MatchingCondition;
 use streamgauge_schema::{QualificationPlan, json_schema};
 
 use super::arm::ARM_KEYS;
-use super::flags::{Place, argument, run_command};
+use super::flags::{Place, argument, command};
 
 /// The schema.
 pub(crate) fn file_schema() -> Value {
     let gates = json_schema("gates").expect("gates have a schema");
-    let run = run_command();
+    let (run, turnover) = (command("run"), command("turnover"));
     let flags = |place| table(flags_of(&run, place));
     let arm = || {
         let mut keys = flags_of(&run, Place::Arm);
@@ -62,6 +62,10 @@ pub(crate) fn file_schema() -> Value {
                 "type": "array",
                 "items": flags(Place::Cell),
             },
+            "turnover": described(
+                table(flags_of(&turnover, Place::Turnover)),
+                "Exact-output runs of both builds, after all blocks.",
+            ),
             "baseline": described(arm(), "What ships now."),
             "candidate": described(arm(), "What may ship next."),
         },
@@ -127,10 +131,10 @@ fn arm_key(key: &str) -> Value {
     }
 }
 
-/// The flags of `run` that may stand in a table.
-fn flags_of(run: &Command, place: Place) -> Map<String, Value> {
-    let names = place.names(run).into_iter();
-    let flags = names.filter_map(|name| Some((name.to_owned(), flag(argument(run, name)?))));
+/// The flags of a command that may stand in a table.
+fn flags_of(command: &Command, place: Place) -> Map<String, Value> {
+    let names = place.names(command).into_iter();
+    let flags = names.filter_map(|name| Some((name.to_owned(), flag(argument(command, name)?))));
     flags.collect()
 }
 
@@ -168,7 +172,7 @@ mod tests {
             include_str!("../../../../examples/qualify/llamacpp/q4-q8.toml"),
             "version = 1\nname = \"a\"\naa = 3\n[until_decided]\nmax_blocks = 8\n[run]\n\
              requests = 64\nwarmup = 8\nignore-eos = true\ngoodput = [\"ttft:500\"]\n\
-             arrival = \"poisson\"\n[[cell]]\nrequest-rate = 2.5\n[baseline]\n\
+             arrival = \"poisson\"\n[[cell]]\nrequest-rate = 2.5\n[turnover]\nwaves = 5\n[baseline]\n\
              base-url = \"http://127.0.0.1:1\"\nactivate = \"ask\"\n[candidate]\n\
              base-url = \"http://127.0.0.1:1\"\nheader = [\"x: 1\"]\nactivate = [\"./switch\"]\n\
              activate_timeout_s = 5\nready = { path = \"/health\", timeout_s = 3 }\n",
@@ -192,6 +196,7 @@ mod tests {
             ("[baseline]", "[run]\nout = \"x\"\n[baseline]"),
             ("[baseline]", "[run]\narrival = \"never\"\n[baseline]"),
             ("[baseline]", "[[cell]]\nmodel = \"m\"\n[baseline]"),
+            ("[baseline]", "[turnover]\nrequests = 5\n[baseline]"),
             ("[baseline]", "[[gate]]\nmetric = \"ttft_p50_ms\"\n[baseline]"),
             ("[candidate]", ""),
         ] {

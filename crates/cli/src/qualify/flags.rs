@@ -1,4 +1,5 @@
-//! From tables of flags to the arguments of `run`: one vocabulary and one validation for both.
+//! From tables of flags to the arguments of `run` and `turnover`: one vocabulary and one validation for
+//! all.
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use toml::{Spanned, Value};
 use super::arm::ARM_KEYS;
 use super::file::{Flags, Source};
 use crate::args::run::RunArgs;
+use crate::args::turnover::{HEADING, TurnoverArgs};
 use crate::args::{Cli, Command as Asked};
 use crate::spelling::meant;
 
@@ -43,6 +45,8 @@ pub(super) enum Place {
     Cell,
     /// In `[run]`: what all runs have in common.
     Run,
+    /// In `[turnover]`: what is asked of both arms after all blocks.
+    Turnover,
 }
 
 /// A table of flags that are known and may stand where they do.
@@ -70,11 +74,11 @@ struct Flag<'a> {
     title: &'a str,
 }
 
-/// The flags that `run` has.
-pub(super) fn run_command() -> Command {
+/// The flags that a command has.
+pub(super) fn command(name: &str) -> Command {
     let mut cli = Cli::command();
     cli.build();
-    cli.find_subcommand("run").expect("`run` is a command").clone()
+    cli.find_subcommand(name).expect("it is a command").clone()
 }
 
 /// The flag of a long name.
@@ -91,10 +95,10 @@ fn is_of_arm(argument: &Arg) -> bool {
 }
 
 impl<'a> Table<'a> {
-    /// Checks that every key is a flag of `run` that may stand in this table.
+    /// Checks that every key is a flag of the command that may stand in this table.
     pub(super) fn check(
         source: &Source,
-        run: &Command,
+        command: &Command,
         title: String,
         place: Place,
         flags: &'a Flags,
@@ -104,8 +108,8 @@ impl<'a> Table<'a> {
             let refuse = |problem: String| {
                 Err(source.fault(key.span(), &format!("{title}: {name}: {problem}")))
             };
-            let Some(argument) = argument(run, name) else {
-                return refuse(unknown(run, place, name));
+            let Some(argument) = argument(command, name) else {
+                return refuse(unknown(command, place, name));
             };
             if let Some((_, instead)) = DECIDED_HERE.iter().find(|(decided, _)| *decided == name) {
                 return refuse(format!("it is not for a qualification: {instead}"));
@@ -128,7 +132,9 @@ impl Place {
             Self::Arm if !is_of_arm(argument) => {
                 Some("both arms are measured alike; it belongs into [run] or [[cell]]")
             }
-            Self::Cell if is_of_arm(argument) || argument.get_long() == Some("api") => {
+            Self::Cell | Self::Turnover
+                if is_of_arm(argument) || argument.get_long() == Some("api") =>
+            {
                 Some("a cell is no server; it belongs into [run], [baseline] or [candidate]")
             }
             _ => None,
@@ -145,23 +151,24 @@ impl Place {
     }
 }
 
-/// What to do about a name that is no flag of `run`.
-fn unknown(run: &Command, place: Place, name: &str) -> String {
+/// What to do about a name that is no flag of a command.
+fn unknown(command: &Command, place: Place, name: &str) -> String {
+    let of = command.get_name();
     let dashed = name.replace('_', "-");
-    if argument(run, &dashed).is_some() {
+    if argument(command, &dashed).is_some() {
         return format!("unknown; it is written {dashed:?}");
     }
     if ARM_KEYS.contains(&name) {
         return "it belongs into [baseline] and [candidate]".to_owned();
     }
-    match meant(name, place.names(run)) {
+    match meant(name, place.names(command)) {
         Some(like) => format!("unknown; did you mean {like:?}?"),
         None if place == Place::Arm => format!(
             "unknown; an arm has {} and the flags of `streamgauge run` for a server",
             ARM_KEYS.join(", ")
         ),
         None => {
-            "`streamgauge run` has no such flag; `streamgauge run --help` lists them".to_owned()
+            format!("`streamgauge {of}` has no such flag; `streamgauge {of} --help` lists them")
         }
     }
 }
@@ -177,6 +184,24 @@ impl<'a> Merged<'a> {
         }
         let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
         Self { source, titles: titles.join(" and "), flags, implied: Vec::new() }
+    }
+
+    /// The flags of a turnover. Of `common` it takes how a server is reached, waited for and measured,
+    /// and how answers are sampled; what a cell asks is none of it.
+    pub(super) fn of_turnover(
+        source: &'a Source,
+        turnover: &Command,
+        common: &'a Table<'a>,
+        others: [&'a Table<'a>; 2],
+    ) -> Self {
+        let [own, arm] = others;
+        let mut merged = Self::of(source, &[common, own, arm]);
+        let is_taken = |name: &str| {
+            let heading = argument(turnover, name).map(Arg::get_help_heading);
+            heading.is_some_and(|it| it != Some(HEADING)) && name != "output-tokens"
+        };
+        merged.flags.retain(|name, flag| flag.title != common.title || is_taken(name));
+        merged
     }
 
     /// The same flags, those of these names from elsewhere.
@@ -197,11 +222,11 @@ impl<'a> Merged<'a> {
         self
     }
 
-    /// The line of arguments: `--name=value` each.
-    pub(super) fn line(&self, run: &Command) -> anyhow::Result<Vec<String>> {
+    /// The line of arguments: `--name=value` each. What only other commands have is left out.
+    pub(super) fn line(&self, command: &Command) -> anyhow::Result<Vec<String>> {
         let mut line = self.implied.clone();
         for (name, flag) in &self.flags {
-            let Some(argument) = argument(run, name) else { continue };
+            let Some(argument) = argument(command, name) else { continue };
             line.extend(self.words(argument, name, *flag)?);
         }
         Ok(line)
@@ -255,11 +280,25 @@ impl<'a> Merged<'a> {
 
     /// The arguments of `run`.
     pub(super) fn arguments(&self, run: &Command) -> anyhow::Result<RunArgs> {
-        let line = self.line(run)?;
-        let words = ["streamgauge".to_owned(), "run".to_owned()].into_iter().chain(line);
-        match Cli::read(words) {
-            Ok(Cli { command: Asked::Run(args) }) => Ok(*args),
-            Ok(_) => bail!("arguments of `run` are another command's"),
+        match self.read(run)? {
+            Asked::Run(args) => Ok(*args),
+            _ => bail!("arguments of `run` are another command's"),
+        }
+    }
+
+    /// The arguments of `turnover`.
+    pub(super) fn turnover(&self, turnover: &Command) -> anyhow::Result<TurnoverArgs> {
+        match self.read(turnover)? {
+            Asked::Turnover(args) => Ok(*args),
+            _ => bail!("arguments of `turnover` are another command's"),
+        }
+    }
+
+    fn read(&self, command: &Command) -> anyhow::Result<Asked> {
+        let line = self.line(command)?;
+        let words = ["streamgauge".to_owned(), command.get_name().to_owned()];
+        match Cli::read(words.into_iter().chain(line)) {
+            Ok(Cli { command }) => Ok(command),
             Err(error) => Err(self.placed(&error)),
         }
     }
@@ -313,7 +352,7 @@ mod tests {
 
     #[test]
     fn what_is_decided_here_is_a_flag() {
-        let run = run_command();
+        let run = command("run");
         for (name, _) in DECIDED_HERE {
             assert!(argument(&run, name).is_some(), "{name}");
         }
@@ -321,7 +360,7 @@ mod tests {
 
     #[test]
     fn arms_say_where_and_what_a_server_is() {
-        let run = run_command();
+        let run = command("run");
         let mut names: Vec<&str> = run
             .get_arguments()
             .filter(|argument| is_of_arm(argument))

@@ -7,7 +7,7 @@ use streamgauge_client::{RunDir, read_file};
 use streamgauge_metrics::{BlockRules, MatchingCondition, Pairing, compare_blocks};
 use streamgauge_schema::{
     Activation, ComparisonV2, Digest, Document, Layout, Looks, PublicText, QualificationLine,
-    QualificationPhase, QualificationPlan, QualificationSide, RunRecord, Visit, file_bytes,
+    QualificationPhase, QualificationPlan, QualificationSide, RunRecord, Visit, file_bytes, visits,
 };
 
 use super::course::{Course, FinishedRun};
@@ -17,6 +17,7 @@ use super::identity::are_alike;
 /// Which blocks are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stand {
+    /// Of turnover runs: all of them, and the blocks before them.
     pub(crate) phase: QualificationPhase,
     pub(crate) blocks: u64,
     /// Which of the planned looks it is, from 1; `None` where only one was planned.
@@ -61,17 +62,36 @@ fn records(
     stand: Stand,
     side: QualificationSide,
 ) -> anyhow::Result<Vec<RunRecord>> {
-    let phase = stand.phase;
     let mut records = Vec::new();
-    for block in 1..=stand.blocks {
-        for cell in &plan.cells {
-            let visit = Visit { phase, block, side };
+    for visit in stand.visits(plan).into_iter().filter(|visit| visit.side == side) {
+        for cell in plan.cells_of(visit) {
             let run = course.finished(visit, cell);
             let run = run.with_context(|| format!("{visit}, cell {cell} has no run"))?;
             records.push(record(&dir.runs(), run)?);
         }
     }
     Ok(records)
+}
+
+impl Stand {
+    /// The visits whose runs are compared.
+    fn visits(self, plan: &QualificationPlan) -> Vec<Visit> {
+        match self.phase {
+            QualificationPhase::Aa => visits(self.blocks, 0, 0),
+            QualificationPhase::Blocks => visits(0, self.blocks, 0),
+            QualificationPhase::Turnover => visits(0, self.blocks, plan.turnover_repeats()),
+        }
+    }
+
+    /// Whether a block of a phase is among them.
+    fn holds(self, phase: QualificationPhase, block: u64) -> bool {
+        use QualificationPhase::{Blocks, Turnover};
+        match (self.phase, phase) {
+            (Turnover, Turnover) => true,
+            (Turnover, Blocks) => block <= self.blocks,
+            (own, phase) => own == phase && block <= self.blocks,
+        }
+    }
 }
 
 /// A record, which must be the one that the log names.
@@ -94,7 +114,7 @@ fn limitations(
     stand: Stand,
 ) -> anyhow::Result<Vec<PublicText>> {
     let mut said = Vec::new();
-    if stand.phase == QualificationPhase::Blocks {
+    if stand.phase != QualificationPhase::Aa {
         said.extend(arms(plan));
         said.extend(aa(plan, course));
         said.extend(alike(course));
@@ -145,14 +165,10 @@ fn alike(course: &Course) -> Option<String> {
     })
 }
 
-fn is_in(stand: Stand, phase: QualificationPhase, block: u64) -> bool {
-    stand.phase == phase && block <= stand.blocks
-}
-
 /// Runs that were cut off: whoever takes runs anew could choose among them.
 fn taken_anew(course: &Course, stand: Stand) -> Option<String> {
     let count =
-        course.unused().filter(|(_, visit, _)| is_in(stand, visit.phase, visit.block)).count();
+        course.unused().filter(|(_, visit, _)| stand.holds(visit.phase, visit.block)).count();
     (count > 0).then(|| {
         format!(
             "Runs that were cut off, or in which nothing succeeded, and were taken anew: {count}."
@@ -164,7 +180,7 @@ fn taken_anew(course: &Course, stand: Stand) -> Option<String> {
 fn apart(course: &Course, stand: Stand) -> Option<String> {
     let blocks = course.interrupted_blocks.iter();
     let blocks: Vec<String> = blocks
-        .filter(|(phase, block)| is_in(stand, *phase, *block))
+        .filter(|(phase, block)| stand.holds(*phase, *block))
         .map(|(_, block)| block.to_string())
         .collect();
     (!blocks.is_empty()).then(|| {

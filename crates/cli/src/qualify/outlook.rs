@@ -9,7 +9,7 @@ use serde::Serialize;
 use streamgauge_client::read_file;
 use streamgauge_metrics::{BlockNoise, Change, Limit, Sureness};
 use streamgauge_schema::{
-    Activation, ComparisonV2, Direction, Document, Gate, Identifier, Load, QualificationPlan,
+    Activation, ComparisonV2, Direction, Document, Gate, Identifier, QualificationPlan,
     RunRecord,
 };
 
@@ -94,9 +94,10 @@ impl Outlook {
         let plan = &resolved.plan;
         let sources = sources(from)?;
         let visits = visits(plan);
-        let loads = || resolved.cells.iter().map(|cell| &cell.load);
-        let in_a_visit: u64 = loads().map(|load| load.requests.saturating_add(load.warmup)).sum();
-        let (count, cells) = (visits.len() as u64, resolved.cells.len() as u64);
+        let loads = resolved.loads();
+        let requests = loads
+            .iter()
+            .map(|(load, runs)| load.requests.saturating_add(load.warmup).saturating_mul(*runs));
         let alpha = plan.gates.alpha() / plan.planned_blocks.len() as f64;
         let sureness = Sureness { alpha, power: POWER };
         let gates = plan
@@ -113,15 +114,14 @@ impl Outlook {
             .collect();
         say_too_few(&sources, &gates);
         let activations = visits.iter().filter(|visit| visit.activates).count() as u64;
-        let loads_of_a_visit: Vec<&Load> = loads().collect();
         Ok(Self {
             name: plan.name.clone(),
             planned_blocks: plan.planned_blocks.clone(),
-            runs: count * cells,
-            requests: count.saturating_mul(in_a_visit),
-            requests_at_most: loads().any(|load| load.duration_ms.is_some()),
+            runs: loads.iter().map(|(_, runs)| runs).sum(),
+            requests: requests.fold(0, u64::saturating_add),
+            requests_at_most: loads.iter().any(|(load, _)| load.duration_ms.is_some()),
             activations,
-            time: Earlier::read(from)?.outlook(&loads_of_a_visit, count, activations),
+            time: Earlier::read(from)?.outlook(&loads, activations),
             visits,
             alpha,
             power: POWER,

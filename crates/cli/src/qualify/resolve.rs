@@ -7,20 +7,22 @@ use clap::Command;
 use streamgauge_client::Endpoint;
 use streamgauge_metrics::MatchingCondition;
 use streamgauge_schema::{
-    Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPlan,
-    QualificationSide,
+    Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPhase,
+    QualificationPlan, QualificationSide, QualificationTurnover, Visit,
 };
 use toml::Spanned;
 
 use super::arm::{ArmKeys, check_arms};
 use super::file::{Flags, PlanFile, Source};
-use super::flags::{Merged, Place, Table, from_folder, run_command};
+use super::flags::{Merged, Place, Table, command, from_folder};
 use super::schedule::{Schedule, ScheduleArgs};
 use crate::args::run::RunArgs;
 use crate::gates::{read_gates, unknown_metric};
 use crate::input::read_text;
 use crate::planning::{Asked, never_said, never_stops};
 
+/// What the table of turnover runs is called.
+const TURNOVER: &str = "[turnover]";
 /// Flags of an address; all others of an arm belong to its build.
 const OF_ADDRESS: [&str; 4] = ["api-key-env", "base-url", "ca-file", "header"];
 
@@ -29,6 +31,8 @@ const OF_ADDRESS: [&str; 4] = ["api-key-env", "base-url", "ca-file", "header"];
 pub(crate) struct Resolved {
     pub(crate) plan: QualificationPlan,
     pub(crate) cells: Vec<PlannedCell>,
+    /// The turnover runs, if there are any.
+    turnover: Option<PlannedCell>,
     /// The programs' own folder.
     pub(crate) folder: std::path::PathBuf,
 }
@@ -70,7 +74,8 @@ impl Resolved {
         let baseline = ArmKeys::take(&source, &mut file.baseline)?;
         let candidate = ArmKeys::take(&source, &mut file.candidate)?;
         check_arms(&source, &baseline, &candidate, &schedule)?;
-        let cells = cells(&source, &file, gates.max_failure_ratio())?;
+        let Planned { cells, turnover, repeats } =
+            planned(&source, &file, gates.max_failure_ratio())?;
         if schedule.swap_after_blocks.is_some() {
             check_hardware(&source, &cells)?;
         }
@@ -81,6 +86,7 @@ impl Resolved {
                 activation: keys.activation,
                 ready: keys.ready,
                 arguments: cells.iter().map(|cell| of(cell).line.clone()).collect(),
+                turnover_arguments: turnover.iter().flat_map(|it| of(it).line.clone()).collect(),
             })
         };
         let plan = QualificationPlan {
@@ -97,10 +103,29 @@ impl Resolved {
             allow_differing,
             nonce_seed: getrandom::u64().context("no random number for the prompts")?,
             cells: cells.iter().map(|cell| cell.name.clone()).collect(),
+            turnover: turnover
+                .as_ref()
+                .map(|cell| QualificationTurnover { cell: cell.name.clone(), repeats }),
             baseline: arm(baseline, |cell| &cell.baseline)?,
             candidate: arm(candidate, |cell| &cell.candidate)?,
         };
-        Ok(Self { plan, cells, folder: source.folder().to_owned() })
+        Ok(Self { plan, cells, turnover, folder: source.folder().to_owned() })
+    }
+
+    /// Each load, with the number of its runs up to the last look.
+    pub(crate) fn loads(&self) -> Vec<(&Load, u64)> {
+        let turnovers = 2 * self.plan.turnover_repeats();
+        let visits = self.plan.visits().len() as u64 - turnovers;
+        let cells = self.cells.iter().map(|cell| (&cell.load, visits));
+        cells.chain(self.turnover.iter().map(|cell| (&cell.load, turnovers))).collect()
+    }
+
+    /// The cells of a visit.
+    pub(crate) fn cells_of(&self, visit: Visit) -> &[PlannedCell] {
+        match visit.phase {
+            QualificationPhase::Aa | QualificationPhase::Blocks => &self.cells,
+            QualificationPhase::Turnover => self.turnover.as_slice(),
+        }
     }
 }
 
@@ -217,12 +242,15 @@ fn allowed(source: &Source, file: &PlanFile) -> anyhow::Result<Vec<Identifier>> 
     file.allow_differing.iter().map(one).collect()
 }
 
-fn cells(
-    source: &Source,
-    file: &PlanFile,
-    max_failure_ratio: f64,
-) -> anyhow::Result<Vec<PlannedCell>> {
-    let run = run_command();
+/// What is measured: the cells, and the turnover with its repeats.
+struct Planned {
+    cells: Vec<PlannedCell>,
+    turnover: Option<PlannedCell>,
+    repeats: u64,
+}
+
+fn planned(source: &Source, file: &PlanFile, max_failure_ratio: f64) -> anyhow::Result<Planned> {
+    let run = command("run");
     let table = |title: String, place, flags| Table::check(source, &run, title, place, flags);
     let common = table("[run]".to_owned(), Place::Run, &file.run)?;
     let arms = [("[baseline]", &file.baseline), ("[candidate]", &file.candidate)]
@@ -250,7 +278,39 @@ fn cells(
         }
         cells.push(cell);
     }
-    Ok(cells)
+    let mut planned = Planned { cells, turnover: None, repeats: 0 };
+    if let Some(flags) = &file.turnover {
+        let command = command("turnover");
+        let own = Table::check(source, &command, TURNOVER.to_owned(), Place::Turnover, flags)?;
+        let merged = |arm| {
+            let merged = Merged::of_turnover(source, &command, &common, [&own, arm]);
+            merged.with_max_failures(max_failure_ratio)
+        };
+        let (old, new) = (merged(&baseline), merged(&candidate));
+        planned.repeats = old.turnover(&command)?.asked.repeats;
+        let of = |own, other| turnover_of_arm(&command, own, other);
+        let cell = PlannedCell::new(of(&old, &new)?, of(&new, &old)?)
+            .map_err(|error| source.fault_of_all(&format!("{TURNOVER}: {error:#}")))?;
+        planned.turnover = Some(cell);
+    }
+    Ok(planned)
+}
+
+/// The turnover runs of one arm.
+fn turnover_of_arm(
+    command: &Command,
+    own: &Merged<'_>,
+    other: &Merged<'_>,
+) -> anyhow::Result<ArmCell> {
+    let arguments = |merged: &Merged<'_>| {
+        let args = merged.turnover(command)?;
+        args.as_run().map_err(|error| own.explained(&error))
+    };
+    let args = arguments(own)?;
+    let asked = Asked::read(&args).map_err(|error| own.explained(&error))?;
+    let swapped = arguments(&own.with_from(&OF_ADDRESS, other))?;
+    let line = own.line(command)?.into_iter().map(|word| without_secret(word, &asked)).collect();
+    Ok(ArmCell { swapped, line, asked, args })
 }
 
 fn arm_cell(run: &Command, own: &Merged<'_>, other: &Merged<'_>) -> anyhow::Result<ArmCell> {

@@ -78,7 +78,8 @@ impl<'a> Work<'a> {
 
     /// Whether every run of a visit is there.
     fn is_done(&self, visit: Visit) -> bool {
-        self.resolved.cells.iter().all(|cell| self.course.finished(visit, &cell.name).is_some())
+        let mut cells = self.resolved.cells_of(visit).iter();
+        cells.all(|cell| self.course.finished(visit, &cell.name).is_some())
     }
 
     /// Whether a run of a visit's block is there.
@@ -102,7 +103,8 @@ impl<'a> Work<'a> {
             return Ok(Going::On);
         }
         let resolved = self.resolved;
-        let first = resolved.cells.first().context("a qualification has a cell")?;
+        let cells = resolved.cells_of(visit);
+        let first = cells.first().context("a visit has a cell")?;
         let args = first.of(visit.arm()).args(resolved.plan.is_swapped(visit));
         let base_url = args.server.base_url.as_deref().context("an arm has an address")?;
         let (endpoint, access) = reach(&args.server, base_url)?;
@@ -123,7 +125,7 @@ impl<'a> Work<'a> {
             met = met => met?,
         };
         self.recognise(visit, identity)?;
-        for cell in &resolved.cells {
+        for cell in cells {
             if self.course.finished(visit, &cell.name).is_none()
                 && self.measure(visit, cell, &server).await? == Going::Interrupted
             {

@@ -6,7 +6,7 @@ use crate::process::{finish, run, streamgauge};
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 14] = [
+    const COMMANDS: [&str; 15] = [
         "",
         "calibrate",
         "compare",
@@ -20,6 +20,7 @@ fn help() {
         "run",
         "schema",
         "sim",
+        "turnover",
         "verify",
     ];
     for command in COMMANDS {

@@ -21,3 +21,4 @@ mod odd_servers;
 mod process;
 mod qualify;
 mod secrets;
+mod turnover;

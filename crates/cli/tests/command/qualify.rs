@@ -5,6 +5,7 @@ mod bench;
 mod planned;
 mod resumed;
 mod switched;
+mod turned_over;
 mod verified;
 
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The order of a qualification: which arm is measured when.
 //!
-//! Invariant: the order is a function of two numbers, fixed before the first run.
+//! Invariant: the order is a function of three numbers, fixed before the first run.
 
 use std::fmt;
 
@@ -21,22 +21,26 @@ pub struct Visit {
     pub side: QualificationSide,
 }
 
-/// Every visit in its order: blocks of the baseline against itself first, then those of both arms.
-/// Within each phase the order of the sides alternates from block to block, A B, B A, so that a
+/// Every visit in its order: blocks of the baseline against itself first, then those of both arms, and
+/// last the turnover runs. Within each phase the order of the sides alternates from block to block, A B, B A, so that a
 /// steady drift cancels out over each two of them.
 ///
 /// ```
 /// use streamgauge_schema::visits;
-/// let order: Vec<String> = visits(0, 3).iter().map(|visit| visit.side.to_string()).collect();
+/// let order: Vec<String> = visits(0, 3, 0).iter().map(|visit| visit.side.to_string()).collect();
 /// assert_eq!(
 ///     order,
 ///     ["baseline", "candidate", "candidate", "baseline", "baseline", "candidate"]
 /// );
-/// assert_eq!(visits(3, 4).len(), 14);
+/// assert_eq!(visits(3, 4, 2).len(), 18);
 /// ```
 #[must_use]
-pub fn visits(aa_blocks: u64, blocks: u64) -> Vec<Visit> {
-    let phases = [(QualificationPhase::Aa, aa_blocks), (QualificationPhase::Blocks, blocks)];
+pub fn visits(aa_blocks: u64, blocks: u64, turnovers: u64) -> Vec<Visit> {
+    let phases = [
+        (QualificationPhase::Aa, aa_blocks),
+        (QualificationPhase::Blocks, blocks),
+        (QualificationPhase::Turnover, turnovers),
+    ];
     let blocks =
         phases.into_iter().flat_map(|(phase, count)| (1..=count).map(move |block| (phase, block)));
     blocks.flat_map(|(phase, block)| of_block(phase, block)).collect()
@@ -54,7 +58,7 @@ impl Visit {
     pub fn arm(self) -> QualificationSide {
         match self.phase {
             QualificationPhase::Aa => QualificationSide::Baseline,
-            QualificationPhase::Blocks => self.side,
+            QualificationPhase::Blocks | QualificationPhase::Turnover => self.side,
         }
     }
 
@@ -64,7 +68,7 @@ impl Visit {
     ///
     /// ```
     /// use streamgauge_schema::visits;
-    /// let order = visits(0, 2);
+    /// let order = visits(0, 2, 0);
     /// assert!(order[1].switches_from(Some(order[0])));
     /// assert!(!order[2].switches_from(Some(order[1])));
     /// assert!(order[0].switches_from(None), "nobody knows what is up");
@@ -80,6 +84,7 @@ impl fmt::Display for Visit {
         let (block, side) = (self.block, self.side);
         match (self.phase, side) {
             (QualificationPhase::Blocks, _) => write!(f, "block {block}, {side}"),
+            (QualificationPhase::Turnover, _) => write!(f, "turnover {block}, {side}"),
             (QualificationPhase::Aa, QualificationSide::Baseline) => {
                 write!(f, "A/A block {block}, {side}")
             }
@@ -98,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_order_as_a_person_reads_it() {
-        let shown: Vec<String> = visits(2, 2).iter().map(ToString::to_string).collect();
+        let shown: Vec<String> = visits(2, 2, 1).iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,
             [
@@ -110,14 +115,16 @@ mod tests {
                 "block 1, candidate",
                 "block 2, candidate",
                 "block 2, baseline",
+                "turnover 1, baseline",
+                "turnover 1, candidate",
             ]
         );
-        assert!(visits(0, 0).is_empty());
+        assert!(visits(0, 0, 0).is_empty());
     }
 
     #[test]
     fn a_side_that_goes_on_is_not_brought_up_again() {
-        let order = visits(2, 3);
+        let order = visits(2, 3, 0);
         let before = std::iter::once(None).chain(order.iter().copied().map(Some));
         let switches: Vec<bool> =
             order.iter().zip(before).map(|(visit, before)| visit.switches_from(before)).collect();
@@ -127,9 +134,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_block_has_both_sides_and_orders_alternate(aa in 0_u64..40, blocks in 0_u64..40) {
-            let order = visits(aa, blocks);
-            prop_assert_eq!(order.len() as u64, 2 * (aa + blocks));
+        fn each_block_has_both_sides_and_orders_alternate(
+            aa in 0_u64..40,
+            blocks in 0_u64..40,
+            turnovers in 0_u64..5,
+        ) {
+            let order = visits(aa, blocks, turnovers);
+            prop_assert_eq!(order.len() as u64, 2 * (aa + blocks + turnovers));
             for pair in order.chunks(2) {
                 prop_assert_eq!((pair[0].phase, pair[0].block), (pair[1].phase, pair[1].block));
                 prop_assert_ne!(pair[0].side, pair[1].side);
@@ -139,7 +150,8 @@ mod tests {
                     prop_assert_eq!(two[0][1].side, two[1][0].side);
                 }
             }
-            let longer = visits(aa, blocks + 1);
+            let order = visits(aa, blocks, 0);
+            let longer = visits(aa, blocks + 1, 0);
             prop_assert_eq!(&longer[..order.len()], &order[..], "more blocks change no earlier one");
         }
     }

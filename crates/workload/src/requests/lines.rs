@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use streamgauge_schema::{Digest, Stage};
+use streamgauge_schema::{Digest, Expectation, Stage};
 
 use super::{Prompts, Requests, Reuse};
 use crate::dataset::{Dataset, DatasetLine, Prompt};
 use crate::error::WorkloadError;
-use crate::prompt::{takes, takes_nonce};
+use crate::prompt::{SentPrompt, Text, takes, takes_nonce};
 use crate::synthetic::{MAX_WORDS, MIN_WORDS, SyntheticPrompts};
+use crate::turnover::TurnoverPrompts;
 
 impl Requests {
     /// How many measured requests ask a line of fewer tokens than a synthetic prompt can have, and
@@ -48,6 +49,23 @@ impl Requests {
             Prompts::Synthetic(_) | Prompts::Turnover(_) => None,
         };
         dataset.into_iter().flatten()
+    }
+
+    /// What the measured requests of a turnover run expect, in their order, each with the digest of its
+    /// prompt. Nothing where others are asked.
+    pub fn controlled(&self) -> impl Iterator<Item = (Digest, Expectation)> {
+        let prompts = match &self.spec.prompts {
+            Prompts::Turnover(prompts) => Some(prompts),
+            Prompts::Dataset { .. } | Prompts::Synthetic(_) => None,
+        };
+        let of = |prompts: &TurnoverPrompts, index| {
+            let text = Text::Given(prompts.prompt(Stage::Measured, index).into());
+            let digest = SentPrompt::text(&self.format, text).digest();
+            (digest, prompts.expectation(Stage::Measured, index))
+        };
+        prompts
+            .into_iter()
+            .flat_map(move |prompts| (0..self.spec.requests).map(move |index| of(prompts, index)))
     }
 
     /// The synthetic prompts of lines of so many tokens.

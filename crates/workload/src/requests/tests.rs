@@ -492,4 +492,9 @@ fn the_suite_of_a_turnover_is_of_its_prompts_as_they_are_sent() {
         .map(|(stage, index)| one.request(stage, index).prompt_sha256)
         .collect();
     assert_eq!(sent.len(), 12);
+
+    let controlled: Vec<_> = one.controlled().map(|(prompt, _)| prompt).collect();
+    let measured = (0..9).map(|index| one.request(Stage::Measured, index).prompt_sha256);
+    assert_eq!(controlled, measured.collect::<Vec<_>>());
+    assert_eq!(synthetic(40, 0, 3).controlled().count(), 0);
 }

@@ -133,7 +133,7 @@ impl Findings {
                 ),
                 QualificationStep::Finished(it) => {
                     let (visit, cell) = (it.visit, &it.cell);
-                    if !visits.contains(&visit) || !plan.cells.contains(cell) {
+                    if !visits.contains(&visit) || !plan.cells_of(visit).contains(&cell) {
                         self.broken(
                             "runs-were-planned",
                             format!("line {number}: {visit}, cell {cell} is not in the plan"),

@@ -76,20 +76,20 @@ impl Earlier {
         }
     }
 
-    /// What a plan takes that visits all cells so often, and activates so often.
-    pub(super) fn outlook(&self, loads: &[&Load], visits: u64, activations: u64) -> TimeOutlook {
-        let each_ms: Vec<Option<f64>> = loads.iter().map(|load| self.run_ms(load)).collect();
+    /// What a plan takes that has so many runs of each load, and activates so often.
+    pub(super) fn outlook(&self, loads: &[(&Load, u64)], activations: u64) -> TimeOutlook {
+        let each_ms: Vec<Option<f64>> = loads
+            .iter()
+            .map(|(load, runs)| self.run_ms(load).map(|ms| ms * *runs as f64))
+            .collect();
         let unknown = loads.iter().zip(&each_ms).filter(|(_, ms)| ms.is_none());
         let activation_ms = match activations {
             0 => Some(0.0),
             _ => median(&self.activations_ms),
         };
         TimeOutlook {
-            unknown_cells: unknown.map(|(load, _)| load.cell.clone()).collect(),
-            measuring_s: each_ms
-                .into_iter()
-                .sum::<Option<f64>>()
-                .map(|ms| ms * visits as f64 / 1000.0),
+            unknown_cells: unknown.map(|((load, _), _)| load.cell.clone()).collect(),
+            measuring_s: each_ms.into_iter().sum::<Option<f64>>().map(|ms| ms / 1000.0),
             activating_s: activation_ms.map(|ms| ms * activations as f64 / 1000.0),
         }
     }
@@ -181,20 +181,20 @@ mod tests {
     fn what_took_time_before_takes_it_again_for_each_request() {
         let closed = load_of(LoadShape::ClosedLoop { concurrency: 4 }, 90, None);
         let mut earlier = Earlier::default();
-        let found = earlier.outlook(&[&closed], 8, 3);
+        let found = earlier.outlook(&[(&closed, 8)], 3);
         assert_eq!((found.measuring_s, found.activating_s), (None, None));
         assert_eq!(found.unknown_cells.first(), Some(&closed.cell));
         earlier.ms_a_request.insert(closed.cell.clone(), vec![50.0, 10.0, 20.0]);
         earlier.activations_ms = vec![4_000.0, 6_000.0];
-        let found = earlier.outlook(&[&closed, &closed], 8, 3);
+        let found = earlier.outlook(&[(&closed, 6), (&closed, 10)], 3);
         assert_eq!((found.measuring_s, found.activating_s), (Some(32.0), Some(15.0)));
         assert!(found.unknown_cells.is_empty());
-        assert_eq!(earlier.outlook(&[&closed], 8, 0).activating_s, Some(0.0));
+        assert_eq!(earlier.outlook(&[(&closed, 8)], 0).activating_s, Some(0.0));
     }
 
     #[test]
     fn an_activation_lasts_until_the_arm_is_ready() {
-        let [one, two] = [0, 1].map(|place| streamgauge_schema::visits(0, 1)[place]);
+        let [one, two] = [0, 1].map(|place| streamgauge_schema::visits(0, 1, 0)[place]);
         let activated = |visit, elapsed_ms| {
             let it = QualificationActivated { visit, elapsed_ms, exit_code: Some(0) };
             QualificationStep::Activated(it)

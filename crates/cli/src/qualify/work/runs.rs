@@ -36,6 +36,9 @@ impl Work<'_> {
         args.prompts.nonce_seed =
             Some(self.resolved.plan.nonce_seed.wrapping_add(self.course.begun()));
         let planner = match self.course.lengths(&cell.name) {
+            _ if visit.phase == QualificationPhase::Turnover => {
+                Planner::with_lengths(&args, &of_arm.asked, server, Lengths::assumed())?
+            }
             Some(LengthBasis::Assumed {}) => {
                 Planner::with_lengths(&args, &of_arm.asked, server, Lengths::assumed())?
             }
@@ -49,7 +52,8 @@ impl Work<'_> {
                 planner = Planner::new(&args, &of_arm.asked, server) => planner?,
             },
         };
-        if self.course.lengths(&cell.name).is_none() {
+        let has_lengths = visit.phase != QualificationPhase::Turnover;
+        if has_lengths && self.course.lengths(&cell.name).is_none() {
             let basis = planner.lengths().basis().clone();
             let lengths = QualificationLengths { cell: cell.name.clone(), basis };
             self.note(QualificationStep::Lengths(lengths))?;
@@ -125,6 +129,8 @@ impl Work<'_> {
             (QualificationPhase::Aa, QualificationSide::Candidate) => "aa-again",
             (QualificationPhase::Blocks, QualificationSide::Baseline) => "baseline",
             (QualificationPhase::Blocks, QualificationSide::Candidate) => "candidate",
+            (QualificationPhase::Turnover, QualificationSide::Baseline) => "turnover-baseline",
+            (QualificationPhase::Turnover, QualificationSide::Candidate) => "turnover-candidate",
         };
         Identifier::new(format!("{}-{side}", self.resolved.plan.name)).context("the name of a run")
     }
@@ -135,6 +141,7 @@ impl Work<'_> {
         let (most, shown) = match visit.phase {
             QualificationPhase::Aa => (plan.aa_blocks, visit.to_string()),
             QualificationPhase::Blocks => (plan.most_blocks(), visit.to_string()),
+            QualificationPhase::Turnover => (plan.turnover_repeats(), visit.to_string()),
         };
         match shown.split_once(',') {
             Some((block, side)) => format!("{block} of {most},{side}"),

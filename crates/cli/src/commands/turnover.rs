@@ -1,0 +1,89 @@
+//! `streamgauge turnover`: keeps requests in flight that each ask for a marker and a word, and holds
+//! every answer to both.
+
+use anyhow::Context;
+use streamgauge_schema::OutputPolicy;
+use streamgauge_workload::Lengths;
+
+use super::run::{as_json, attach_calibration, dry_run, server_of};
+use crate::args::Format;
+use crate::args::run::RunArgs;
+use crate::args::turnover::TurnoverArgs;
+use crate::console;
+use crate::exit::Exit;
+use crate::measure::{Measured, measure};
+use crate::planning::{Asked, Cell, Planner, Server, meet};
+use crate::show;
+use crate::signals::{SAVING, stop_on_signal, stopped};
+
+/// Runs the command.
+pub(crate) async fn turnover(args: &TurnoverArgs) -> anyhow::Result<Exit> {
+    let run = args.as_run()?;
+    let asked = Asked::read(&run)?;
+    let (_simulated, base_url) = server_of(&run.server)?;
+    let stop = stop_on_signal(SAVING)?;
+    let server = tokio::select! {
+        () = stopped(stop.clone()) => return Ok(Exit::Interrupted),
+        server = meet(&run.server, &run.limits, &base_url) => server?,
+    };
+    let mut cells = cells(args, &run, &asked, &server)?;
+    if run.output.dry_run {
+        return dry_run(&run, &server.endpoint, &cells);
+    }
+    cells.iter().try_for_each(Cell::check_room)?;
+    if run.instrument.calibrate {
+        attach_calibration(&mut cells, &run, &stop).await?;
+    }
+    let mut measured = Vec::new();
+    for cell in &cells {
+        let result = measure(cell, &server.access, &run.output.out, stop.clone()).await?;
+        if run.output.format != Format::Json {
+            console::result(&show::turnover(&result, run.output.format))?;
+        }
+        measured.push(result);
+        if *stop.borrow() {
+            break;
+        }
+    }
+    if run.output.format == Format::Json {
+        console::result(&as_json(&measured)?)?;
+    }
+    Ok(measured.iter().map(exit_of).max_by_key(|exit| weight(*exit)).unwrap_or(Exit::Done))
+}
+
+/// One cell for each repeat, with markers that no other has.
+fn cells(
+    args: &TurnoverArgs,
+    run: &RunArgs,
+    asked: &Asked,
+    server: &Server,
+) -> anyhow::Result<Vec<Cell>> {
+    let planner = Planner::with_lengths(run, asked, server, Lengths::assumed())?;
+    let load = asked.loads(run)?.pop().context("a turnover has a load")?;
+    (0..args.asked.repeats).map(|repeat| planner.cell(repeat, load.clone())).collect()
+}
+
+/// The exit code that a run deserves by itself. That a strict run failed says more than that some of
+/// its requests did.
+fn exit_of(measured: &Measured) -> Exit {
+    let turnover = measured.record.turnover.as_ref();
+    let failed = turnover
+        .is_some_and(|report| report.policy == OutputPolicy::Strict && report.outcome.failed > 0);
+    match measured.exit() {
+        Exit::Done | Exit::Inconclusive if failed => Exit::GateFailed,
+        exit => exit,
+    }
+}
+
+/// Which of several codes counts: what stopped the work comes first, and a failure before what could
+/// not be judged.
+fn weight(exit: Exit) -> u8 {
+    match exit {
+        Exit::Done => 0,
+        Exit::Inconclusive => 1,
+        Exit::GateFailed => 2,
+        Exit::BadInput => 3,
+        Exit::Unreachable => 4,
+        Exit::Interrupted => 5,
+    }
+}

@@ -1,0 +1,110 @@
+//! Turnover runs for people: how many answers were exact, and what was wrong with the others.
+
+use std::collections::BTreeMap;
+
+use streamgauge_schema::{
+    EvidenceMode, OutputPolicy, RunRecordV2, Turnover, TurnoverFailure, TurnoverFailureClass,
+    TurnoverReport,
+};
+
+use super::number::count;
+use super::table::table;
+use crate::args::Format;
+use crate::measure::Measured;
+
+/// Failures that are shown one by one.
+const SHOWN: usize = 20;
+
+/// One turnover run.
+pub(crate) fn turnover(measured: &Measured, format: Format) -> String {
+    let record = &measured.record;
+    let path = measured.dir.record().display().to_string();
+    let Some(report) = &record.turnover else {
+        let said = format!("{}: not every answer was graded", headline(record, format));
+        return [said, path].join("\n\n");
+    };
+    let mut parts = vec![format!("{}: {}", headline(record, format), verdict(report))];
+    let outcome = &report.outcome;
+    if outcome.failed > 0 {
+        parts.push(classes(outcome, format));
+        parts.push(failures(outcome, format));
+    }
+    let limitations = record.limitations.iter().map(|limitation| format!("- {limitation}"));
+    let heading = "What this does not say:".to_owned();
+    parts.push(std::iter::once(heading).chain(limitations).collect::<Vec<_>>().join("\n"));
+    parts.push(path);
+    parts.join("\n\n")
+}
+
+fn headline(record: &RunRecordV2, format: Format) -> String {
+    let simulated =
+        if record.evidence_mode == EvidenceMode::Simulated { ", SIMULATED server" } else { "" };
+    let heading = if format == Format::Markdown { "### " } else { "" };
+    let limit = record.performance.client_concurrency_limit;
+    format!("{heading}{}, turnover with {limit} in flight{simulated}", record.deployment.model)
+}
+
+/// What the run amounts to by its policy.
+fn verdict(report: &TurnoverReport) -> String {
+    let Turnover { requests, exact_output_passed, failed, .. } = report.outcome;
+    let exact = format!("{} of {} answers exact", count(exact_output_passed), count(requests));
+    match (report.policy, failed) {
+        (OutputPolicy::Observe, _) => format!("{exact} (observed)"),
+        (OutputPolicy::Strict, 0) => format!("{exact}, strict: pass"),
+        (OutputPolicy::Strict, _) => format!("{exact}, strict: FAIL"),
+    }
+}
+
+/// How many requests failed in which way.
+fn classes(outcome: &Turnover, format: Format) -> String {
+    let mut counts: BTreeMap<TurnoverFailureClass, u64> = BTreeMap::new();
+    for failure in &outcome.failures {
+        *counts.entry(failure.failure_class).or_default() += 1;
+    }
+    let rows = counts
+        .into_iter()
+        .map(|(class, number)| [class.to_string(), count(number), meaning(class).to_owned()]);
+    table(format, ["failure class", "requests", "what it is"], rows)
+}
+
+fn meaning(class: TurnoverFailureClass) -> &'static str {
+    match class {
+        TurnoverFailureClass::ControlledOutputFailed => {
+            "not the word as often as asked, and nothing else"
+        }
+        TurnoverFailureClass::RequestCanaryFailed => {
+            "its own marker is missing, or another's is there"
+        }
+        TurnoverFailureClass::RequestError => "no answer: connection, status, time limit",
+        TurnoverFailureClass::StreamValidationFailed => {
+            "the stream broke, or another model answered"
+        }
+    }
+}
+
+/// The first failures.
+fn failures(outcome: &Turnover, format: Format) -> String {
+    let rows = outcome.failures.iter().take(SHOWN).map(row);
+    let header = ["request", "failure class", "words", "finish reasons", "own marker"];
+    let shown = table(format, header, rows);
+    match outcome.failures.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown}\n\nand {} more in the record", count(more as u64)),
+    }
+}
+
+fn row(failure: &TurnoverFailure) -> [String; 5] {
+    let reasons: Vec<&str> = failure.finish_reasons.iter().map(|it| it.as_str()).collect();
+    [
+        failure.request_index.to_string(),
+        failure.failure_class.to_string(),
+        failure.words.map_or_else(|| "–".to_owned(), count),
+        if reasons.is_empty() { "–".to_owned() } else { reasons.join(", ") },
+        match failure.canary_passed {
+            None => "–",
+            Some(false) => "no",
+            Some(true) => "yes",
+        }
+        .to_owned(),
+    ]
+}
