@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use streamgauge_metrics::catalogue;
+use streamgauge_metrics::{Presence, catalogue};
 use streamgauge_schema::{Gates, Identifier};
 
 use crate::input::read_text;
@@ -62,6 +62,11 @@ fn is_other_word(id: &str, before: &str, after: &str) -> bool {
     let rest = id.strip_prefix(before).and_then(|rest| rest.strip_prefix('_'));
     let word = rest.and_then(|rest| rest.strip_suffix(after)?.strip_suffix('_'));
     word.is_some_and(|word| !word.is_empty() && !word.contains('_'))
+}
+
+/// Whether a metric stands in the records of graded runs alone.
+pub(crate) fn needs_grader(id: &Identifier) -> bool {
+    catalogue().iter().any(|metric| metric.id == *id && metric.presence == Presence::Graded)
 }
 
 #[cfg(test)]

@@ -108,6 +108,11 @@ impl Asked {
         self.deployment.hardware()
     }
 
+    /// Whether answers are graded.
+    pub(crate) fn is_graded(&self) -> bool {
+        self.prompts.is_graded()
+    }
+
     /// The path of the API as a plan may hold it.
     pub(crate) fn endpoint_path(&self) -> &str {
         &self.endpoint_path

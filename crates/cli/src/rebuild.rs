@@ -1,6 +1,7 @@
 //! A run directory read back: its record is a function of plan, journal and grades, and of nothing
 //! else.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::iter;
@@ -10,7 +11,7 @@ use anyhow::{Context, bail};
 use streamgauge_client::{JournalReader, RunDir, open_regular, read_file, write_new};
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
-    Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, digest_bytes, read_typed,
+    Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
 };
 
 /// Bytes of a journal that are held at a time, its longest line apart.
@@ -26,6 +27,16 @@ pub(crate) struct Rebuilt {
     pub(crate) bytes: Vec<u8>,
     /// What `cases.jsonl` must hold, where the record does not hold its cases.
     pub(crate) cases: Option<Vec<u8>>,
+    /// What became of its prompts, where it was graded.
+    pub(crate) prompts: Option<Prompts>,
+}
+
+/// The prompts of a graded run: a record names none.
+#[derive(Debug)]
+pub(crate) struct Prompts {
+    pub(crate) outcomes: BTreeMap<Digest, Tally>,
+    /// What the dataset calls them, whatever they are known by.
+    pub(crate) ids: BTreeMap<Digest, String>,
 }
 
 impl Rebuilt {
@@ -69,10 +80,17 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     if let Some(grades) = &grades {
         run = run.graded(grades).with_context(|| dir.grades().display().to_string())?;
     }
+    let mut ids = BTreeMap::new();
+    let is_graded = grades.is_some() || plan.grading.is_some();
     while let Some(line) = journal.next_request()? {
         run.add(&line)?;
+        if let Some(id) = line.dataset_id.filter(|_| is_graded) {
+            ids.insert(Digest::of(id.as_bytes()), id.clone());
+            ids.insert(line.prompt_sha256, id);
+        }
     }
     let run = run.close(journal.trailer())?;
+    let prompts = run.outcomes().map(|outcomes| Prompts { outcomes, ids });
     let mut files = vec![evidence(&journal_path)?];
     if grades.is_some() {
         files.push(evidence(&dir.grades())?);
@@ -85,7 +103,7 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     }
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
-    Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases })
+    Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases, prompts })
 }
 
 /// The plan of a run directory.

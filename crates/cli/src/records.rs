@@ -4,25 +4,32 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use streamgauge_client::RunDir;
-use streamgauge_metrics::verify;
+use streamgauge_metrics::{PromptOutcomes, verify};
 use streamgauge_schema::{Document, RunRecord};
 
 use crate::input::read_document;
-use crate::rebuild::rebuild;
+use crate::rebuild::{Prompts, rebuild};
+
+/// A record, and the prompts of its run where that was graded and lies beside it.
+#[derive(Debug)]
+pub(crate) struct LoadedRun {
+    pub(crate) record: RunRecord,
+    pub(crate) prompts: Option<Prompts>,
+}
 
 /// The records behind several paths, in their order.
-pub(crate) fn load_all(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
-    let mut records = Vec::new();
+pub(crate) fn load_all(paths: &[PathBuf]) -> anyhow::Result<Vec<LoadedRun>> {
+    let mut runs = Vec::new();
     for path in paths {
-        records.extend(load(path)?);
+        runs.extend(load(path)?);
     }
-    Ok(records)
+    Ok(runs)
 }
 
 /// The records behind a path: a record, a run directory, or a folder of them.
-pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<RunRecord>> {
+pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<LoadedRun>> {
     if !path.is_dir() {
-        return Ok(vec![load_record(path)?]);
+        return Ok(vec![LoadedRun { record: load_record(path)?, prompts: None }]);
     }
     if RunDir::at(path).record().exists() {
         return Ok(vec![load_run(&RunDir::at(path))?]);
@@ -40,14 +47,30 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<RunRecord>> {
 }
 
 /// The record of a run directory, which must be what its journal gives.
-fn load_run(dir: &RunDir) -> anyhow::Result<RunRecord> {
+pub(crate) fn load_run(dir: &RunDir) -> anyhow::Result<LoadedRun> {
     let record = load_record(&dir.record())?;
-    if dir.journal().exists()
-        && let Some(difference) = rebuild(dir)?.difference(dir)?
-    {
+    if !dir.journal().exists() {
+        return Ok(LoadedRun { record, prompts: None });
+    }
+    let rebuilt = rebuild(dir)?;
+    if let Some(difference) = rebuilt.difference(dir)? {
         bail!("{} does not verify: {difference}", dir.path().display());
     }
-    Ok(record)
+    Ok(LoadedRun { record, prompts: rebuilt.prompts })
+}
+
+/// The records apart from what became of the prompts of their runs.
+pub(crate) fn without_prompts(
+    runs: Vec<LoadedRun>,
+    outcomes: &mut PromptOutcomes,
+) -> Vec<RunRecord> {
+    let each = runs.into_iter().map(|LoadedRun { record, prompts }| {
+        if let Some(prompts) = prompts {
+            outcomes.add(record.run_id().clone(), prompts.outcomes);
+        }
+        record
+    });
+    each.collect()
 }
 
 fn load_record(path: &Path) -> anyhow::Result<RunRecord> {

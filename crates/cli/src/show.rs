@@ -16,7 +16,7 @@ mod turnover;
 
 pub(crate) use answers::answers;
 pub(crate) use calibration::calibration;
-pub(crate) use comparison::{comparison, junit, short, verdict};
+pub(crate) use comparison::{comparison, discordant, junit, short, verdict};
 pub(crate) use decision::{decision, decision_in_markdown};
 pub(crate) use determinism::determinism;
 pub(crate) use outlook::outlook;

@@ -10,6 +10,7 @@ mod gates;
 mod gathered;
 mod matching;
 mod pairing;
+mod pairs;
 #[cfg(test)]
 mod tests;
 mod turnovers;
@@ -18,10 +19,11 @@ use std::fmt;
 
 use streamgauge_schema::{
     CellComparison, CellComparisonV2, ComparedFigure, ComparedRun, Comparison, ComparisonSchema,
-    EvidenceMode, Identifier, MetricComparison, MetricComparisonV2, OrderedMap, Phase, PublicText,
-    RunRecord, RunRecordV2, Turnover,
+    Direction, EvidenceMode, Identifier, MetricComparison, MetricComparisonV2, OrderedMap, Phase,
+    PublicText, RunRecord, RunRecordV2, Turnover,
 };
 
+use crate::catalogue::PASS_RATIO;
 use crate::gate::{
     compared_direction, delta_percent, performance_gate, strict_turnover_gate, within_five_percent,
 };
@@ -36,6 +38,7 @@ pub(crate) use gates::samples_needed;
 pub(crate) use gathered::{compared_run, figure_of, share_of, value_of};
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
 pub use pairing::Pairing;
+pub use pairs::{DiscordantPrompts, PromptOutcomes, discordant_prompts};
 
 /// The gated metrics: their ids in records, and their names in comparisons.
 const GATED: [(&str, &str); 3] = [
@@ -248,7 +251,8 @@ fn cell(baseline: &RunRecordV2, candidate: &RunRecordV2) -> CellComparison {
         baseline_requests: baseline.load.offered,
         candidate_requests: candidate.load.offered,
         baseline_performance_eligible: is_eligible(baseline),
-        candidate_performance_eligible: is_eligible(candidate),
+        candidate_performance_eligible: is_eligible(candidate)
+            && !answers_worse(baseline, candidate),
         // One number stands for both sides, or none.
         median_prompt_tokens: value(baseline, PROMPT_TOKENS)
             .filter(|tokens| value(candidate, PROMPT_TOKENS) == Some(*tokens)),
@@ -259,6 +263,13 @@ fn cell(baseline: &RunRecordV2, candidate: &RunRecordV2) -> CellComparison {
 /// A metric that the client may have bent passes no gate, and no figure of another model does.
 fn is_eligible(run: &RunRecordV2) -> bool {
     run.load.performance_eligible && !is_client_limited(run) && !another_model_answered(run)
+}
+
+/// Whether the candidate's pass rate is lower by more than the point rule lets any metric be. A build
+/// that answers wrong is not fast.
+fn answers_worse(baseline: &RunRecordV2, candidate: &RunRecordV2) -> bool {
+    let delta = delta_percent(value(baseline, PASS_RATIO), value(candidate, PASS_RATIO));
+    delta.is_some() && !within_five_percent(Direction::HigherIsBetter, delta)
 }
 
 /// Whether the responses named a model, and not the one expected.
@@ -322,6 +333,9 @@ fn qualification(pairs: &[Pair<'_>], allowed: &[Difference]) -> PublicText {
     }
     if runs().any(|run| another_model_answered(run)) {
         text.push_str("; a model other than the expected one answered");
+    }
+    if pairs.iter().any(|(baseline, candidate)| answers_worse(baseline, candidate)) {
+        text.push_str("; the candidate answers fewer requests right");
     }
     let mut conditions: Vec<&str> = allowed.iter().map(|it| it.condition.as_str()).collect();
     conditions.sort_unstable();

@@ -8,7 +8,7 @@ use streamgauge_schema::{
 };
 
 use crate::change::Change;
-use crate::compare::{BlockRules, Pairing, compare_blocks};
+use crate::compare::{BlockRules, Pairing, PromptOutcomes, compare_blocks};
 use crate::little::littles_inflight;
 use crate::sample_blocks::{Sides, add_share, metric};
 
@@ -21,6 +21,7 @@ fn compared(sides: &Sides) -> ComparisonV2 {
         gates: &gates,
         pairing: Pairing::ByTime,
         looks: None,
+        outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
         limitations: &[],
     };
@@ -163,6 +164,7 @@ fn who_refuses_work_is_not_faster() {
             gates: &gates,
             pairing: Pairing::ByTime,
             looks: None,
+            outcomes: &PromptOutcomes::NONE,
             allow_differing: &[],
             limitations: &[],
         };

@@ -27,7 +27,7 @@
 //! | `client_error` | the client's stamps beside those of a server that keeps an account |
 //! | `record` | plan, journal and receipts to run record |
 //! | `verify` | the rules that a record's own members must keep |
-//! | `change`, `difference`, `student`, `power`, `exact_test` | what differs between runs, how surely, and what it takes to know |
+//! | `change`, `difference`, `student`, `power`, `exact_test`, `paired_share` | what differs between runs, how surely, and what it takes to know |
 //! | `compare`, `gate`, `judge` | candidate against baseline: matching, deltas, limits, gates and verdicts |
 //! | `stood`, `decide` | how the gates of any comparison stand, and what somebody decides on them |
 
@@ -57,6 +57,7 @@ mod kernel_basis;
 mod little;
 mod measured;
 mod page;
+mod paired_share;
 mod power;
 mod quantile;
 mod rate;
@@ -85,8 +86,9 @@ pub use catalogue::{MetricSpec, Population, Presence, catalogue};
 pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use compare::{
-    BlockRules, CompareError, Difference, MatchingCondition, Pairing, SERVER_LABEL, Side,
-    UnknownCondition, compare_blocks, compare_point, was_compared,
+    BlockRules, CompareError, Difference, DiscordantPrompts, MatchingCondition, Pairing,
+    PromptOutcomes, SERVER_LABEL, Side, UnknownCondition, compare_blocks, compare_point,
+    discordant_prompts, was_compared,
 };
 pub use decide::{DecideError, DecisionInput, decide};
 pub use error::RecordError;
@@ -101,6 +103,7 @@ pub use judge::level_in_percent;
 pub use kernel_basis::to_kernel_basis;
 pub use little::littles_inflight;
 pub use page::metrics_markdown;
+pub use paired_share::Disagreement;
 pub use power::{BlockNoise, Sureness};
 pub use quantile::{median, quantile, quantiles_of_u32, sorted_quantile};
 pub use rate::rate_interval;

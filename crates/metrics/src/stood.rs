@@ -2,10 +2,11 @@
 //! counts, and what a decision is held to.
 
 use streamgauge_schema::{
-    CellComparison, Comparison, ComparisonV2, Direction, GateStanding, GateVerdict, Identifier,
-    MetricComparison, MetricComparisonV2, StoodGate,
+    CellComparison, Comparison, ComparisonV2, CorrectnessComparison, Direction, GateStanding,
+    GateVerdict, Identifier, MetricComparison, MetricComparisonV2, StoodGate,
 };
 
+use crate::catalogue::PASS_RATIO;
 use crate::gate::{
     GateOutcome, LIMIT_PERCENT, candidate_turnovers, compared_direction, is_eligible, verdict,
 };
@@ -23,7 +24,7 @@ pub enum Compared<'a> {
 /// The gates of a comparison as they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standings {
-    /// Each gate of each cell, in the comparison's order.
+    /// Each gate of each cell, in the comparison's order, that on right answers first.
     pub gates: Vec<StoodGate>,
     /// The gate on turnover runs; `None` when none of the candidate was given.
     pub turnover: Option<GateStanding>,
@@ -151,7 +152,10 @@ fn told_apart(change: f64, limit: f64) -> [String; 2] {
 
 fn of_intervals(comparison: &ComparisonV2) -> Standings {
     let gates = comparison.cells.iter().flat_map(|(name, cell)| {
-        cell.metrics.iter().map(|(metric, figures)| interval_gate(name, metric, figures))
+        let answers = cell.correctness.as_ref().map(|it| correctness_gate(name, it));
+        let metrics = cell.metrics.iter();
+        let metrics = metrics.map(|(metric, figures)| interval_gate(name, metric, figures));
+        answers.into_iter().chain(metrics)
     });
     let turnover = comparison.turnover.as_ref().filter(|it| !it.candidate.is_empty());
     Standings {
@@ -176,6 +180,21 @@ fn interval_gate(
         delta_percent: figures.delta_percent,
         pass_interval: figures.pass_interval.clone(),
         fail_interval: figures.fail_interval.clone(),
+    }
+}
+
+/// The gate on right answers; its change and its limit are in percentage points.
+fn correctness_gate(cell: &Identifier, correctness: &CorrectnessComparison) -> StoodGate {
+    StoodGate {
+        cell: cell.clone(),
+        metric: Identifier::new(PASS_RATIO).expect("letters and '_'"),
+        statistic: None,
+        limit_percent: correctness.limit_percent,
+        verdict: standing(correctness.verdict),
+        reason: correctness.reason.clone(),
+        delta_percent: correctness.difference_percent,
+        pass_interval: correctness.pass_interval.clone(),
+        fail_interval: correctness.fail_interval.clone(),
     }
 }
 

@@ -3,6 +3,8 @@
 //! What was measured stands beside what follows from it, so that a reader can recompute every
 //! interval and verdict from the document alone. Members are written in declaration order.
 
+mod correctness;
+
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{OrderedMap, Turnover};
@@ -14,6 +16,8 @@ use crate::record::{Direction, EvidenceMode, Interval, TimeBasis, TokenSource, U
 use crate::text::{Identifier, PublicText};
 use crate::timestamp::Timestamp;
 use crate::vocabulary::closed_vocabulary;
+
+pub use correctness::{CorrectnessComparison, PromptPairs};
 
 closed_vocabulary! {
     /// The layout of a comparison with intervals.
@@ -94,6 +98,8 @@ closed_vocabulary! {
         NotJudgedFirst = "not_judged_first",
         /// Runs were under way at the same time.
         OverlappingRuns = "overlapping_runs",
+        /// Prompts were sent by several runs of a side, and count once.
+        PromptsRepeated = "prompts_repeated",
         /// Tests of counts take requests as independent.
         RequestsPooled = "requests_pooled",
         /// As far as is known, both sides are the same build.
@@ -131,6 +137,9 @@ pub struct ComparisonV2 {
     pub looks: Option<Looks>,
     /// The gates as they stood.
     pub gates: Vec<GateInForce>,
+    /// The gate on right answers, whose limit is in percentage points; absent where nothing was graded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correctness_gate: Option<GateInForce>,
     /// Gates that have an interval, over all cells.
     pub gates_judged: u64,
     /// Level of the intervals that a pass is judged by: `1 − alpha / looks`.
@@ -243,6 +252,9 @@ pub struct CellComparisonV2 {
     pub counts: Vec<CountFinding>,
     /// What is judged before speed by one value a run.
     pub values: Vec<ValueFinding>,
+    /// Whether the sides answer equally well; absent where nothing was graded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correctness: Option<CorrectnessComparison>,
     /// Why no verdict on speed is given; `None` when there is one.
     #[serde(deserialize_with = "nullable")]
     pub speed_void: Option<PublicText>,

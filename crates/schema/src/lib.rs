@@ -77,9 +77,9 @@ pub use comparison::{
 };
 pub use comparison_v2::{
     AllowedDifference, Build, CellComparisonV2, ComparedFigure, ComparedRun, ComparedTurnover,
-    ComparisonMethod, ComparisonSchemaV2, ComparisonV2, CountFinding, Equivalence, FindingName,
-    FindingVerdict, GateInForce, Limitation, LimitationKind, Looks, MetricComparisonV2, Tally,
-    TurnoverComparison, ValueFinding,
+    ComparisonMethod, ComparisonSchemaV2, ComparisonV2, CorrectnessComparison, CountFinding,
+    Equivalence, FindingName, FindingVerdict, GateInForce, Limitation, LimitationKind, Looks,
+    MetricComparisonV2, PromptPairs, Tally, TurnoverComparison, ValueFinding,
 };
 pub use dataset_manifest::{DatasetGenerator, DatasetManifest, DatasetManifestSchema};
 pub use decision::{

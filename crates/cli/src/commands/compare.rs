@@ -1,19 +1,23 @@
 //! `streamgauge compare`: holds a candidate's runs against a baseline's.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use streamgauge_metrics::{
-    BlockRules, Compared, MatchingCondition, Pairing, compare_blocks, compare_point,
+    BlockRules, Compared, MatchingCondition, Pairing, PromptOutcomes, compare_blocks,
+    compare_point, discordant_prompts,
 };
-use streamgauge_schema::{Gates, Json, RunRecord};
+use streamgauge_schema::{Digest, Gates, Json, RunRecord};
 
+use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
 use crate::gates::read_gates;
-use crate::records::{load, load_all};
+use crate::records::{load, load_all, without_prompts};
 use crate::report::{ReportArgs, exit_of, report_comparison, tell_path, write_comparison};
+use crate::show;
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -41,7 +45,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, default_value_t)]
     pairing: Pairs,
     /// Gates in TOML, for the interval rule [default: median TTFT, E2E and decode rate, 5 percent
-    /// each]
+    /// each; of graded runs also pass_ratio, 5 percentage points]
     #[arg(long, value_name = "FILE")]
     gates: Option<PathBuf>,
     /// Go on although this condition differs; may be given again
@@ -88,10 +92,33 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         [baseline, candidate] => (load(baseline)?, load(candidate)?),
         _ => (load_all(&args.baseline)?, load_all(&args.candidate)?),
     };
+    let prompts = baseline.iter().chain(&candidate).filter_map(|run| run.prompts.as_ref());
+    let ids: BTreeMap<Digest, String> = prompts.flat_map(|prompts| prompts.ids.clone()).collect();
+    let mut outcomes = PromptOutcomes::default();
+    let [baseline, candidate] =
+        [baseline, candidate].map(|runs| without_prompts(runs, &mut outcomes));
     declared_differently(&baseline, &candidate)?;
     match args.rule {
         Rule::Point => by_points(args, &baseline, &candidate),
-        Rule::Interval => by_intervals(args, &baseline, &candidate),
+        Rule::Interval => {
+            let exit = by_intervals(args, &baseline, &candidate, &outcomes)?;
+            if args.report.format == Format::Table {
+                let pairing = args.pairing.into();
+                let found = discordant_prompts(&baseline, &candidate, pairing, &outcomes)?;
+                show::discordant(&found, &ids).into_iter().for_each(|text| console::remark(&text));
+            }
+            Ok(exit)
+        }
+    }
+}
+
+impl From<Pairs> for Pairing {
+    fn from(pairs: Pairs) -> Self {
+        match pairs {
+            Pairs::ByTime => Self::ByTime,
+            Pairs::AsGiven => Self::AsGiven,
+            Pairs::Unpaired => Self::Unpaired,
+        }
     }
 }
 
@@ -116,6 +143,7 @@ fn by_intervals(
     args: &CompareArgs,
     baseline: &[RunRecord],
     candidate: &[RunRecord],
+    outcomes: &PromptOutcomes,
 ) -> anyhow::Result<Exit> {
     let gates = match &args.gates {
         Some(path) => read_gates(path)?,
@@ -123,12 +151,9 @@ fn by_intervals(
     };
     let rules = BlockRules {
         gates: &gates,
-        pairing: match args.pairing {
-            Pairs::ByTime => Pairing::ByTime,
-            Pairs::AsGiven => Pairing::AsGiven,
-            Pairs::Unpaired => Pairing::Unpaired,
-        },
+        pairing: args.pairing.into(),
         looks: None,
+        outcomes,
         allow_differing: &args.allow_differing,
         limitations: &[],
     };

@@ -120,6 +120,11 @@ impl PromptFile {
         }))
     }
 
+    /// Whether something is expected of the answers.
+    pub(super) fn is_graded(&self) -> bool {
+        self.expectations.is_some()
+    }
+
     /// What the answers to these requests are held against; `None` when nothing grades them.
     pub(super) fn expected(&self, requests: &Requests) -> anyhow::Result<Option<Expected>> {
         if let Some(asked) = &self.turnover {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{RunDir, read_file};
-use streamgauge_metrics::{BlockRules, MatchingCondition, Pairing, compare_blocks};
+use streamgauge_metrics::{BlockRules, MatchingCondition, Pairing, PromptOutcomes, compare_blocks};
 use streamgauge_schema::{
     Activation, ComparisonV2, Digest, Document, Layout, Looks, PublicText, QualificationLine,
     QualificationPhase, QualificationPlan, QualificationSide, RunRecord, Visit, file_bytes, visits,
@@ -13,6 +13,7 @@ use streamgauge_schema::{
 use super::course::{Course, FinishedRun};
 use super::dir::QualificationDir;
 use super::identity::are_alike;
+use crate::records::{LoadedRun, load_run, without_prompts};
 
 /// Which blocks are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,20 +33,26 @@ pub(crate) fn comparison(
     stand: Stand,
 ) -> anyhow::Result<ComparisonV2> {
     let course = Course::of(lines);
-    let side = |side| records(dir, plan, &course, stand, side);
+    let side = |side, outcomes: &mut _| {
+        Ok::<_, anyhow::Error>(without_prompts(runs(dir, plan, &course, stand, side)?, outcomes))
+    };
     let allow_differing: Vec<MatchingCondition> =
         plan.allow_differing.iter().map(|name| name.as_str().parse()).collect::<Result<_, _>>()?;
     let looks = stand.look.map(|look| Looks { planned_blocks: plan.planned_blocks.clone(), look });
     let limitations = limitations(plan, &course, stand)?;
+    let mut outcomes = PromptOutcomes::default();
+    let (baseline, candidate) = (
+        side(QualificationSide::Baseline, &mut outcomes)?,
+        side(QualificationSide::Candidate, &mut outcomes)?,
+    );
     let rules = BlockRules {
         gates: &plan.gates,
         pairing: Pairing::AsGiven,
         looks,
+        outcomes: &outcomes,
         allow_differing: &allow_differing,
         limitations: &limitations,
     };
-    let (baseline, candidate) =
-        (side(QualificationSide::Baseline)?, side(QualificationSide::Candidate)?);
     Ok(compare_blocks(&baseline, &candidate, &rules)?)
 }
 
@@ -55,22 +62,22 @@ pub(crate) fn bytes(comparison: &ComparisonV2) -> anyhow::Result<Vec<u8>> {
 }
 
 /// The runs of one side: block after block, and in each the cells in their order.
-fn records(
+fn runs(
     dir: &QualificationDir,
     plan: &QualificationPlan,
     course: &Course,
     stand: Stand,
     side: QualificationSide,
-) -> anyhow::Result<Vec<RunRecord>> {
-    let mut records = Vec::new();
+) -> anyhow::Result<Vec<LoadedRun>> {
+    let mut runs = Vec::new();
     for visit in stand.visits(plan).into_iter().filter(|visit| visit.side == side) {
         for cell in plan.cells_of(visit) {
             let run = course.finished(visit, cell);
             let run = run.with_context(|| format!("{visit}, cell {cell} has no run"))?;
-            records.push(record(&dir.runs(), run)?);
+            runs.push(loaded(&dir.runs(), run)?);
         }
     }
-    Ok(records)
+    Ok(runs)
 }
 
 impl Stand {
@@ -94,17 +101,22 @@ impl Stand {
     }
 }
 
-/// A record, which must be the one that the log names.
-fn record(runs: &Path, run: &FinishedRun) -> anyhow::Result<RunRecord> {
-    let path = RunDir::at(&runs.join(run.directory.as_str())).record();
+/// A run with its record, which must be the one that the log names.
+fn loaded(runs: &Path, run: &FinishedRun) -> anyhow::Result<LoadedRun> {
+    let dir = RunDir::at(&runs.join(run.directory.as_str()));
+    let path = dir.record();
     let bytes = read_file(&path)?;
     if Digest::of(&bytes) != run.record_sha256 {
         bail!("{} is not the record that the log names", path.display());
     }
-    match Document::read(&bytes).with_context(|| path.display().to_string())? {
-        Document::Run(record) => Ok(record),
+    let record = match Document::read(&bytes).with_context(|| path.display().to_string())? {
+        Document::Run(record) => record,
         _ => bail!("{} is no run record", path.display()),
-    }
+    };
+    // Which prompts were answered right, a record does not say.
+    let is_graded = matches!(&record, RunRecord::V2(run) if run.evaluator_sha256.is_some());
+    let prompts = if is_graded { load_run(&dir)?.prompts } else { None };
+    Ok(LoadedRun { record, prompts })
 }
 
 /// What must be known to read a comparison rightly.

@@ -9,14 +9,14 @@ use serde::Serialize;
 use streamgauge_client::read_file;
 use streamgauge_metrics::{BlockNoise, Change, Limit, Sureness};
 use streamgauge_schema::{
-    Activation, ComparisonV2, Direction, Document, Gate, Identifier, QualificationPlan,
-    RunRecord,
+    Activation, ComparisonV2, Direction, Document, Gate, Identifier, QualificationPlan, RunRecord,
 };
 
 use self::time::Earlier;
 use super::dir::QualificationDir;
 use super::resolve::Resolved;
 use crate::console;
+use crate::gates::needs_grader;
 use crate::records::load;
 
 pub(crate) use self::time::TimeOutlook;
@@ -174,7 +174,7 @@ fn sources(from: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
         } else if let Some(comparison) = comparison(path)? {
             sources.push(comparison);
         } else {
-            runs.extend(load(path)?);
+            runs.extend(load(path)?.into_iter().map(|run| run.record));
         }
     }
     if !runs.is_empty() {
@@ -249,7 +249,11 @@ struct Known {
 }
 
 impl Source {
+    /// Right answers are judged by pairs of prompts, and runs tell no noise of these.
     fn noise(&self, cell: &Identifier, gate: &Gate) -> Option<Known> {
+        if needs_grader(&gate.metric) {
+            return None;
+        }
         match self {
             Self::Comparison { name, comparison } => {
                 let (_, compared) = comparison.cells.iter().find(|(known, _)| *known == cell)?;

@@ -17,7 +17,7 @@ use super::file::{Flags, PlanFile, Source};
 use super::flags::{Merged, Place, Table, command, from_folder};
 use super::schedule::{Schedule, ScheduleArgs};
 use crate::args::run::RunArgs;
-use crate::gates::{read_gates, unknown_metric};
+use crate::gates::{needs_grader, read_gates, unknown_metric};
 use crate::input::read_text;
 use crate::planning::{Asked, never_said, never_stops};
 
@@ -76,6 +76,7 @@ impl Resolved {
         check_arms(&source, &baseline, &candidate, &schedule)?;
         let Planned { cells, turnover, repeats } =
             planned(&source, &file, gates.max_failure_ratio())?;
+        check_graded(&source, &file, &gates, &cells)?;
         if schedule.swap_after_blocks.is_some() {
             check_hardware(&source, &cells)?;
         }
@@ -194,12 +195,39 @@ fn check_hardware(source: &Source, cells: &[PlannedCell]) -> anyhow::Result<()> 
 /// What no record of this version has would be noticed after the first block.
 fn check_metrics(source: &Source, file: &PlanFile, gates: &Gates) -> anyhow::Result<()> {
     let mut gates = gates.gates().iter();
-    let Some(problem) = gates.find_map(|gate| unknown_metric(&gate.metric)) else {
+    match gates.find_map(|gate| unknown_metric(&gate.metric)) {
+        Some(problem) => Err(source.fault(place_of_gates(file), &problem)),
+        None => Ok(()),
+    }
+}
+
+/// So would gates on right answers where nothing grades them.
+fn check_graded(
+    source: &Source,
+    file: &PlanFile,
+    gates: &Gates,
+    cells: &[PlannedCell],
+) -> anyhow::Result<()> {
+    let Some(gate) = gates.gates().iter().find(|gate| needs_grader(&gate.metric)) else {
         return Ok(());
     };
+    let ungraded = |cell: &&PlannedCell| !cell.baseline.asked.is_graded();
+    match cells.iter().find(ungraded) {
+        Some(cell) => {
+            let problem = format!(
+                "{} is a metric of graded runs, and cell {} has no dataset whose lines have \"expect\"",
+                gate.metric, cell.name
+            );
+            Err(source.fault(place_of_gates(file), &problem))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Where the gates stand, or the name of their file.
+fn place_of_gates(file: &PlanFile) -> std::ops::Range<usize> {
     let named = file.gates.as_ref().map(Spanned::span);
-    let place = named.or_else(|| file.gate.as_ref().map(Spanned::span)).unwrap_or_default();
-    Err(source.fault(place, &problem))
+    named.or_else(|| file.gate.as_ref().map(Spanned::span)).unwrap_or_default()
 }
 
 fn gates(source: &Source, file: &PlanFile) -> anyhow::Result<Gates> {

@@ -1,6 +1,7 @@
 //! A comparison of any version for people and for CI: the verdict first, what decided it, the gates,
 //! and what a reader must know.
 
+mod discordant;
 mod findings;
 mod junit;
 mod markdown;
@@ -10,14 +11,15 @@ mod tests;
 
 use streamgauge_metrics::{Compared, Standings, level_in_percent, standings};
 use streamgauge_schema::{
-    Build, Comparison, ComparisonMethod, ComparisonV2, Equivalence, GateStanding, Interval,
-    PublicText, StoodGate, Turnover,
+    Build, ComparedFigure, Comparison, ComparisonMethod, ComparisonV2, Equivalence, GateStanding,
+    Interval, PublicText, StoodGate, Turnover,
 };
 
 use self::findings::{FindingRow, findings};
 use super::page::Page;
 use crate::args::Format;
 
+pub(crate) use discordant::discordant;
 pub(crate) use junit::junit;
 pub(crate) use markdown::short;
 
@@ -39,6 +41,9 @@ pub(crate) fn comparison(compared: Compared<'_>, page: Page) -> String {
 pub(crate) fn verdict(compared: Compared<'_>, page: Page) -> String {
     terminal::verdict(&View::of(compared), page)
 }
+
+/// Percentage points.
+const POINTS: &str = "points";
 
 /// What all formats show.
 struct View {
@@ -117,12 +122,19 @@ impl View {
 
     fn of_intervals(comparison: &ComparisonV2, standings: Standings) -> Self {
         let figures = comparison.cells.iter().flat_map(|(_, cell)| {
-            cell.metrics.iter().map(|(_, metric)| Figures {
+            let answers = cell.correctness.as_ref().map(|it| Figures {
+                baseline: mean(&it.baseline),
+                candidate: mean(&it.candidate),
+                noise_percent: None,
+                equivalence: None,
+            });
+            let metrics = cell.metrics.iter().map(|(_, metric)| Figures {
                 baseline: metric.baseline_mean,
                 candidate: metric.candidate_mean,
                 noise_percent: metric.noise_percent,
                 equivalence: metric.equivalence,
-            })
+            });
+            answers.into_iter().chain(metrics)
         });
         Self {
             rule: "interval",
@@ -189,6 +201,11 @@ fn severity(verdict: GateStanding) -> u8 {
     }
 }
 
+/// The unit of a gate's change and limit: right answers fall by percentage points.
+fn unit(gate: &StoodGate) -> &'static str {
+    if gate.metric.as_str() == "pass_ratio" { POINTS } else { "%" }
+}
+
 /// A verdict in words; one that judges against the candidate in capitals.
 fn word(verdict: GateStanding) -> &'static str {
     match verdict {
@@ -211,6 +228,12 @@ fn ends(interval: &Interval) -> String {
 fn change(value: f64) -> String {
     // What is so large is no figure that anybody compares digit by digit.
     if value.abs() < 1e6 { format!("{value:+.2}") } else { format!("{value:+.2e}") }
+}
+
+/// The mean of the runs' figures.
+fn mean(figures: &[ComparedFigure]) -> Option<f64> {
+    let known: Vec<f64> = figures.iter().filter_map(|figure| figure.value).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 fn image(image: &PublicText) -> String {

@@ -1,10 +1,12 @@
 //! Answers held against what a dataset expects of them: in the run, and long after it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use streamgauge_sim::SimConfig;
 
 use crate::process::{Finished, only_run, quick, run, server};
 
@@ -255,6 +257,71 @@ fn an_answer_of_another_model_has_no_primary_outcome() {
     let record = read(&only_run(&folder.path().join("runs")).join("record.json"));
     assert_eq!(outcomes(&record)[0], "pass unverified null");
     assert_eq!(metric(&record, "primary_pass_ratio")["value"], 0.0);
+}
+
+/// Forty answers; a server that thinks for long has no room for the last sixteen.
+fn forty() -> String {
+    let lines: Vec<String> = (0..40)
+        .map(|n| {
+            let line = line(&format!("q{n}"), &json!({"total": n}), &total(n));
+            if n < 24 { line } else { line.replace("\"max_tokens\":64", "\"max_tokens\":1") }
+        })
+        .collect();
+    lines.join("\n")
+}
+
+#[test]
+fn a_build_that_answers_fewer_right_does_not_pass() {
+    let thinking = SimConfig { reasoning_ratio: 0.7, ..quick() };
+    let servers = [server(quick()), server(thinking)];
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = write(folder.path(), "sums.jsonl", &forty());
+    let sides = ["old", "new"].map(|side| folder.path().join(side));
+    for _ in 0..3 {
+        for ((_, url), side) in servers.iter().zip(&sides) {
+            // Other prompts in each run, and the same questions.
+            let finished = measure(url, side, &dataset, &["--nonce"]);
+            assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        }
+    }
+    let [old, new] = sides.map(|side| side.join("runs"));
+    let [old, new] = [old.to_str().unwrap(), new.to_str().unwrap()];
+    let out = folder.path().join("comparison.json");
+    let compare = ["compare", "--rule", "interval", old, new];
+    let finished = run(compare.iter().chain(&["--out", out.to_str().unwrap()]));
+    assert_eq!(finished.code, Some(1), "{}", finished.stdout);
+    for said in
+        ["pass_ratio: FAIL: even the better end of the 95 % interval", "right_answers: 16 of 40"]
+    {
+        assert!(finished.stdout.contains(said), "{said}: {}", finished.stdout);
+    }
+    let named = "right with the baseline alone: q24, q25, q26, q27, q28, q29, q30, q31 and 8 more";
+    assert!(finished.stderr.contains(named), "{}", finished.stderr);
+    let comparison = read(&out);
+    let found = &comparison["cells"]["c2"]["correctness"];
+    assert_eq!(found["pairs"]["baseline_only"], 16);
+    assert_eq!((&found["pairs"]["runs"], &found["pairs"]["unsteady"]), (&json!(3), &json!(0)));
+    assert_eq!(found["p_value"], 3.05175781e-05);
+    assert!(
+        comparison["cells"]["c2"]["speed_void"].as_str().unwrap().contains("fewer prompts right")
+    );
+    assert!(!comparison.to_string().contains("q24"), "names are the operator's alone");
+    assert_eq!(run(["verify", out.to_str().unwrap()]).code, Some(0));
+    let public = run(compare.iter().chain(&["--format", "markdown"]));
+    assert!(!public.stdout.contains("q24") && !public.stderr.contains("q24"), "{}", public.stderr);
+
+    // A build held against itself answers as well as it does.
+    let same = run(["compare", "--rule", "interval", "--pairing", "unpaired", old, old]);
+    assert_eq!(same.code, Some(2), "a run stands on one side only: {}", same.stdout);
+    // The point rule passes nothing on such a build either.
+    let first = |runs: &str| fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+    let point = run([OsStr::new("compare"), first(old).as_os_str(), first(new).as_os_str()]);
+    assert_eq!(point.code, Some(3), "{}", point.stdout);
+    assert!(
+        point.stdout.contains("the candidate answers fewer requests right"),
+        "{}",
+        point.stdout
+    );
 }
 
 #[test]

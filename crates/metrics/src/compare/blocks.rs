@@ -11,7 +11,7 @@ use streamgauge_schema::{
 use super::matching::{Difference, MatchingCondition, differences};
 use super::pairing::{CellRuns, cells};
 use super::turnovers::{self, TurnoverRuns};
-use super::{CompareError, Pairing, Side, build, gates, gathered, has_metric};
+use super::{CompareError, Pairing, PromptOutcomes, Side, build, gates, gathered, has_metric};
 use crate::judge::{judge, said};
 
 /// How runs are compared.
@@ -24,6 +24,8 @@ pub struct BlockRules<'a> {
     /// The looks that were planned before the first block, and which this is; `None` when the
     /// number of blocks was fixed.
     pub looks: Option<Looks>,
+    /// What became of each prompt of graded runs; runs that it does not name have no pairs.
+    pub outcomes: &'a PromptOutcomes,
     /// Matching conditions that may differ between the sides; each that does becomes a limitation.
     pub allow_differing: &'a [MatchingCondition],
     /// What else must be known to read the comparison rightly.
@@ -36,17 +38,22 @@ pub struct BlockRules<'a> {
 /// For each gated metric the mean logarithm of candidate over baseline has an interval by Student's
 /// t distribution over the blocks. A gate fails when the interval of level `1 − alpha / gates` lies
 /// beyond its limit, passes when that of level `1 − alpha` lies within it, and is inconclusive
-/// otherwise; with planned looks, `alpha` is divided by their number. Failures, endings, lengths and
+/// otherwise; with planned looks, `alpha` is divided by their number. Where answers were graded, the
+/// share of prompts that are right may fall by 5 percentage points, or by what a gate on `pass_ratio`
+/// says: over pairs of the same prompt, each counted once however often it was sent. Failures, endings, lengths and
 /// what else may be bought with are judged first, and leave no verdict on speed where the sides
 /// differ. Turnover runs among the records have a gate of their own.
 ///
 /// ```
-/// use streamgauge_metrics::{BlockRules, CompareError, Pairing, Side, compare_blocks};
+/// use streamgauge_metrics::{
+///     BlockRules, CompareError, Pairing, PromptOutcomes, Side, compare_blocks,
+/// };
 /// use streamgauge_schema::Gates;
 /// let rules = BlockRules {
 ///     gates: &Gates::default(),
 ///     pairing: Pairing::ByTime,
 ///     looks: None,
+///     outcomes: &PromptOutcomes::NONE,
 ///     allow_differing: &[],
 ///     limitations: &[],
 /// };
@@ -66,14 +73,18 @@ pub fn compare_blocks<'a>(
     let (candidate, new_turnovers) = turnovers::part(Side::Candidate, candidate)?;
     let baseline = runs_of(Side::Baseline, &baseline, rules.gates)?;
     let candidate = runs_of(Side::Candidate, &candidate, rules.gates)?;
-    let gates = gates::in_force(rules.gates, baseline[0])?;
+    let mut gates = gates::in_force(rules.gates, baseline[0])?;
+    let graded = baseline.iter().chain(&candidate).any(|run| run.evaluator_sha256.is_some());
+    let correctness_gate = gates::take_correctness(&mut gates, graded);
     let cells = cells(&baseline, &candidate, rules.pairing)?;
     let allowed = check(&cells, turnovers::differences(&old_turnovers, &new_turnovers), rules)?;
     let with_turnovers = |runs: &[&'a RunRecordV2], turnovers: &TurnoverRuns<'a>| {
         runs.iter().copied().chain(turnovers.records()).collect::<Vec<_>>()
     };
-    let compared =
-        cells.iter().map(|runs| (runs.cell.clone(), gathered::cell(runs, &gates))).collect();
+    let compared = cells
+        .iter()
+        .map(|runs| (runs.cell.clone(), gathered::cell(runs, &gates, rules.outcomes)))
+        .collect();
     let stated =
         |text: &PublicText| Limitation { kind: LimitationKind::Stated, text: text.clone() };
     let mut comparison = ComparisonV2 {
@@ -85,6 +96,7 @@ pub fn compare_blocks<'a>(
         max_failure_ratio: rules.gates.max_failure_ratio(),
         looks: rules.looks.clone(),
         gates,
+        correctness_gate,
         gates_judged: 0,
         pass_level: 0.0,
         fail_level: None,

@@ -6,7 +6,8 @@ use streamgauge_schema::{
 };
 
 use super::CompareError;
-use crate::catalogue::spec;
+use crate::catalogue::{PASS_RATIO, spec};
+use crate::gate::LIMIT_PERCENT;
 use crate::statistic::Statistic;
 
 /// Samples that must lie beyond a quantile on average before it is judged.
@@ -16,6 +17,22 @@ const BEYOND: f64 = 10.0;
 pub(super) fn in_force(gates: &Gates, run: &RunRecordV2) -> Result<Vec<GateInForce>, CompareError> {
     let metric = |id: &Identifier| run.metrics.iter().find(|metric| metric.id == *id);
     gates.gates().iter().filter_map(|gate| Some(one(gate, metric(&gate.metric)?))).collect()
+}
+
+/// Takes the gate on right answers from the others: it is judged by pairs of prompts, and its limit is
+/// in percentage points. Graded runs have one whether it was stated or not.
+pub(super) fn take_correctness(gates: &mut Vec<GateInForce>, graded: bool) -> Option<GateInForce> {
+    let place = gates.iter().position(|gate| gate.metric.as_str() == PASS_RATIO);
+    let stated = place.map(|place| gates.remove(place));
+    stated.or_else(|| {
+        graded.then(|| GateInForce {
+            metric: Identifier::new(PASS_RATIO).expect("letters and '_'"),
+            limit_percent: LIMIT_PERCENT,
+            direction: Direction::HigherIsBetter,
+            statistic: GateStatistic::RunValue,
+            min_samples: samples_needed(GateStatistic::RunValue),
+        })
+    })
 }
 
 fn one(gate: &Gate, metric: &Metric) -> Result<GateInForce, CompareError> {

@@ -2,13 +2,15 @@
 //! judged before speed. Nothing is judged here.
 
 use streamgauge_schema::{
-    CellComparisonV2, ComparedFigure, ComparedRun, CountFinding, FindingName, FindingVerdict,
-    GateInForce, GateVerdict, Identifier, Metric, MetricComparisonV2, OrderedMap, RunRecordV2,
-    Tally, ValueFinding,
+    CellComparisonV2, ComparedFigure, ComparedRun, CorrectnessComparison, CountFinding,
+    FindingName, FindingVerdict, GateInForce, GateVerdict, Identifier, Metric, MetricComparisonV2,
+    OrderedMap, RunRecordV2, Tally, ValueFinding,
 };
 
 use super::another_model_answered;
 use super::pairing::CellRuns;
+use super::pairs::{Pairs, PromptOutcomes};
+use crate::catalogue::PASS_RATIO;
 use crate::judge::said;
 
 /// What is judged by counts of requests, and the metric that is their share. Failures are counted
@@ -27,7 +29,11 @@ const CACHED: &str = "cached_tokens_ratio";
 const REASONING: &str = "reasoning_tokens_ratio";
 
 /// The cell with all that the records say; whatever follows from it is still to be judged.
-pub(super) fn cell(runs: &CellRuns<'_>, gates: &[GateInForce]) -> CellComparisonV2 {
+pub(super) fn cell(
+    runs: &CellRuns<'_>,
+    gates: &[GateInForce],
+    outcomes: &PromptOutcomes,
+) -> CellComparisonV2 {
     let sides = [runs.baseline.as_slice(), runs.candidate.as_slice()];
     let [baseline_runs, candidate_runs] =
         sides.map(|side| side.iter().map(|run| compared_run(run, gates)).collect());
@@ -39,9 +45,34 @@ pub(super) fn cell(runs: &CellRuns<'_>, gates: &[GateInForce]) -> CellComparison
         candidate_runs,
         counts: std::iter::once(failures).chain(shares).collect(),
         values: VALUES.iter().map(|name| values(*name, sides)).collect(),
+        correctness: correctness(runs, outcomes),
         speed_void: None,
         metrics: OrderedMap(metrics.collect()),
     }
+}
+
+/// The pass rates of a cell whose runs were all graded, and how their prompts pair up.
+fn correctness(runs: &CellRuns<'_>, outcomes: &PromptOutcomes) -> Option<CorrectnessComparison> {
+    let figures = |side: &[&RunRecordV2]| -> Option<Vec<ComparedFigure>> {
+        let figure = |run: &&RunRecordV2| {
+            let metric = measured(run, PASS_RATIO)?;
+            Some(ComparedFigure { value: metric.value, samples: metric.samples })
+        };
+        side.iter().map(figure).collect()
+    };
+    Some(CorrectnessComparison {
+        limit_percent: 0.0,
+        baseline: figures(&runs.baseline)?,
+        candidate: figures(&runs.candidate)?,
+        pairs: Pairs::of(runs, outcomes).map(|pairs| pairs.counts),
+        difference_percent: None,
+        p_value: None,
+        differs: FindingVerdict::NotEvaluated,
+        pass_interval: None,
+        fail_interval: None,
+        verdict: GateVerdict::NotEvaluated,
+        reason: said("not judged yet"),
+    })
 }
 
 /// What a comparison says of a run.

@@ -8,7 +8,7 @@ use streamgauge_schema::{
 use super::*;
 use crate::gate::{GateOutcome, verdict};
 use crate::record::{RunInput, build_record, to_v1};
-use crate::sample_blocks::turnover_run;
+use crate::sample_blocks::{add_share, turnover_run};
 use crate::sample_run::{header, plan, refused, succeeded};
 use crate::verify::verify;
 
@@ -354,4 +354,28 @@ fn turnover_runs_fill_members_of_their_own() {
         error(&[before], &[old]),
         "there is no baseline record of a run that measured speed"
     );
+}
+
+#[test]
+fn a_candidate_that_answers_fewer_right_is_not_eligible() {
+    let graded = |run: &RunRecordV2, rate| {
+        let mut run = run.clone();
+        add_share(&mut run, "pass_ratio", rate);
+        run
+    };
+    let (old, new) = (sample("c1", 100), sample("c1", 90));
+    for (rates, eligible) in [
+        ((0.9, 0.9), true),
+        ((0.9, 1.0), true),
+        ((1.0, 0.96), true),
+        ((1.0, 0.94), false),
+        ((0.0, 0.0), true),
+    ] {
+        let comparison = sound(&graded(&old, rates.0), &graded(&new, rates.1));
+        let cell = &comparison.cells.0[0].1;
+        assert!(cell.baseline_performance_eligible, "{rates:?}");
+        assert_eq!(cell.candidate_performance_eligible, eligible, "{rates:?}");
+        let said = comparison.qualification.as_str().contains("answers fewer requests right");
+        assert_eq!(said, !eligible, "{rates:?}");
+    }
 }

@@ -22,6 +22,7 @@ pub(super) fn state(comparison: &mut ComparisonV2) {
         overlapping(comparison),
         instrument(comparison),
         not_judged_first(comparison),
+        repeated(comparison),
         pooled(comparison),
     ];
     let limitation =
@@ -149,6 +150,23 @@ fn not_judged_first(comparison: &ComparisonV2) -> Found {
         );
         (LimitationKind::NotJudgedFirst, text)
     })
+}
+
+/// Repetitions of a prompt are not independent: a build that answers it wrong once is likely to do so
+/// again.
+fn repeated(comparison: &ComparisonV2) -> Found {
+    let pairs = || {
+        let of = |cell: &CellComparisonV2| cell.correctness.as_ref().and_then(|it| it.pairs);
+        cells(comparison).filter_map(of).filter(|pairs| pairs.runs > 1)
+    };
+    let runs = pairs().map(|pairs| pairs.runs).max()?;
+    let unsteady: u64 = pairs().map(|pairs| pairs.unsteady).fold(0, u64::saturating_add);
+    let text = format!(
+        "Each prompt was sent up to {runs} times to a side and counts once, as right where more than half \
+         of its answers are: repetitions are not independent. Prompts that were right at times and wrong \
+         at others: {unsteady}."
+    );
+    Some((LimitationKind::PromptsRepeated, text))
 }
 
 fn pooled(comparison: &ComparisonV2) -> Found {

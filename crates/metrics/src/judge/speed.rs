@@ -2,6 +2,7 @@
 
 use streamgauge_schema::{CellComparisonV2, ComparedRun, FindingVerdict, PublicText};
 
+use super::correctness;
 use super::findings::verdicts;
 use super::said::{list, said};
 
@@ -9,7 +10,8 @@ use super::said::{list, said};
 pub(super) fn void(cell: &CellComparisonV2, max_failure_ratio: f64) -> Option<PublicText> {
     let runs = || cell.baseline_runs.iter().chain(&cell.candidate_runs);
     let unfit = runs().find_map(|run| unfit(run, max_failure_ratio));
-    unfit.or_else(|| differing(cell)).map(|why| said(&why))
+    let why = unfit.or_else(|| correctness::worse(cell)).or_else(|| differing(cell));
+    why.map(|why| said(&why))
 }
 
 fn unfit(run: &ComparedRun, max_failure_ratio: f64) -> Option<String> {

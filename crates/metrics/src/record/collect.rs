@@ -1,11 +1,11 @@
 //! The lines of a journal, taken one by one: of each only what the record needs is kept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use streamgauge_schema::{
-    Case, Completion, Digest, Evidence, Grades, JournalHeader, JournalTrailer, Plan, RequestLine,
-    RunRecordV2, Stage, TimeBasis,
+    Case, CaseOutcome, Completion, Digest, Evidence, Grades, JournalHeader, JournalTrailer, Plan,
+    RequestLine, RunRecordV2, Stage, Tally, TimeBasis,
 };
 
 use super::instrument::InstrumentSums;
@@ -163,7 +163,7 @@ impl<'a> RunCollector<'a> {
 
     fn add_measured(&mut self, line: &RequestLine) -> Result<(), RecordError> {
         let expect_model = &self.plan.target.expect_model;
-        let joined = self.receipts.join(line, expect_model)?;
+        let joined = self.receipts.join(line, self.plan)?;
         if let Some(turnover) = &mut self.turnover {
             turnover.add(expect_model, line, joined.map(|(grade, _)| grade));
         }
@@ -233,6 +233,22 @@ impl CollectedRun<'_> {
     /// never sent have none: `load.not_sent` counts them.
     pub fn cases(&self) -> impl Iterator<Item = Case> {
         cases::of(self.plan, &self.measured)
+    }
+
+    /// How often each measured prompt was sent, and how often its answer passed; `None` where no grader
+    /// was set. A prompt is known by its digest; where each run puts a nonce of its own before it, by
+    /// the digest of the name that the dataset has for it.
+    #[must_use]
+    pub fn outcomes(&self) -> Option<BTreeMap<Digest, Tally>> {
+        let sent = &self.measured.sent;
+        let mut outcomes: BTreeMap<Digest, Tally> = BTreeMap::new();
+        for asked in self.joined.as_ref()?.asked.values() {
+            let place = sent.binary_search_by_key(&asked.index, |sent| sent.index);
+            let passed = place.is_ok_and(|it| cases::outcome(&sent[it]) == CaseOutcome::Pass);
+            let tally = outcomes.entry(asked.known_as).or_insert(Tally { count: 0, of: 0 });
+            (tally.count, tally.of) = (tally.count + u64::from(passed), tally.of + 1);
+        }
+        Some(outcomes)
     }
 
     /// How many requests were declared.

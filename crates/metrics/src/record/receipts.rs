@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use streamgauge_schema::{Completion, Digest, Grade, GradeCheck, Grades, Grading, RequestLine};
+use streamgauge_schema::{
+    Completion, Digest, Grade, GradeCheck, Grades, Grading, Plan, PromptSource, RequestLine,
+};
 
 use super::RecordError;
 use super::journal::grading_fault;
@@ -20,8 +22,8 @@ pub(super) struct Receipts<'a> {
     grading: Option<&'a Grading>,
     /// Those whose request has not come yet.
     waiting: HashMap<Digest, &'a Grade>,
-    /// The place of each measured prompt; none are kept where nothing grades.
-    asked: HashMap<Digest, u64>,
+    /// Each measured prompt; none are kept where nothing grades.
+    asked: HashMap<Digest, Asked>,
     found: Found,
 }
 
@@ -30,6 +32,17 @@ pub(super) struct Receipts<'a> {
 pub(super) struct Joined<'a> {
     pub(super) grading: &'a Grading,
     pub(super) found: Found,
+    /// Each measured prompt that was sent.
+    pub(super) asked: HashMap<Digest, Asked>,
+}
+
+/// A prompt that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// Its place.
+    pub(super) index: u64,
+    /// What it is known by in other runs.
+    pub(super) known_as: Digest,
 }
 
 /// What receipts say beyond a verdict.
@@ -74,14 +87,15 @@ impl<'a> Receipts<'a> {
     pub(super) fn join(
         &mut self,
         line: &RequestLine,
-        expected_model: &str,
+        plan: &Plan,
     ) -> Result<Option<(&'a Grade, Graded)>, RecordError> {
         let prompt = line.prompt_sha256;
         if self.grading.is_none() {
             return Ok(None);
         }
-        if let Some(other) = self.asked.insert(prompt, line.index) {
-            let [first, second] = [other.min(line.index), other.max(line.index)];
+        let asked = Asked { index: line.index, known_as: known_as(line, plan) };
+        if let Some(other) = self.asked.insert(prompt, asked) {
+            let [first, second] = [other.index.min(line.index), other.index.max(line.index)];
             return Err(RecordError::EqualPrompts { first, second, prompt });
         }
         let Some(grade) = self.waiting.remove(&prompt) else { return Ok(None) };
@@ -103,17 +117,28 @@ impl<'a> Receipts<'a> {
         let graded = Graded {
             passed: grade.passed,
             breaks_contract: grade.breaks_contract(),
-            is_primary: models.eq([expected_model]),
+            is_primary: models.eq([plan.target.expect_model.as_str()]),
         };
         Ok(Some((grade, graded)))
     }
 
     /// After the last request: how the run was graded; `None` where nothing did.
     pub(super) fn close(self) -> Result<Option<Joined<'a>>, RecordError> {
-        if let Some(prompt) = self.waiting.into_keys().min() {
+        if let Some(prompt) = self.waiting.keys().min().copied() {
             return Err(RecordError::ReceiptUnmatched { prompt });
         }
-        Ok(self.grading.map(|grading| Joined { grading, found: self.found }))
+        let Self { found, asked, .. } = self;
+        Ok(self.grading.map(|grading| Joined { grading, found, asked }))
+    }
+}
+
+/// What a prompt is known by in other runs: its digest. Where each run puts a nonce of its own before
+/// it, the name of its line, which no other line of the dataset has.
+fn known_as(line: &RequestLine, plan: &Plan) -> Digest {
+    let has_nonce = matches!(plan.workload.source, PromptSource::Dataset { nonce: Some(_), .. });
+    match &line.dataset_id {
+        Some(id) if has_nonce => Digest::of(id.as_bytes()),
+        _ => line.prompt_sha256,
     }
 }
 

@@ -4,6 +4,7 @@
 //! What follows is judged again by the same judge that wrote it. Its numbers have nine digits, so
 //! that machines whose logarithms differ in their last bit agree.
 
+mod answers;
 mod follows;
 mod given;
 
@@ -15,12 +16,14 @@ use crate::judge::judge;
 
 pub(super) fn check(comparison: &ComparisonV2, rules: &mut Rules) {
     given::check(comparison, rules);
+    answers::check(comparison, rules);
     for (path, run) in turnovers(comparison) {
         check_turnover(&path.key("outcome"), &run.outcome, rules);
     }
     let mut judged = comparison.clone();
     judge(&mut judged);
     follows::check(comparison, &judged, rules);
+    answers::follow(comparison, &judged, rules);
 }
 
 /// A cell and where it stands.

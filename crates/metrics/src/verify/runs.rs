@@ -85,6 +85,15 @@ fn check_run(comparison: &ComparisonV2, run: &ComparedRun, found: &Found<'_>, ru
         let pair = [&figures.get(place).copied(), &Some(figure_of(record, name))];
         same("figures-are-as-recorded", member.index(place), pair, id, rules);
     }
+    if let (Some(answers), Some(gate)) = (&compared.correctness, &comparison.correctness_gate) {
+        let figures = match side {
+            Side::Baseline => &answers.baseline,
+            Side::Candidate => &answers.candidate,
+        };
+        let member = cell_path(cell).key("correctness").key(side_key(*side)).index(place);
+        let pair = [&figures.get(place).copied(), &Some(figure_of(record, &gate.metric))];
+        same("figures-are-as-recorded", member, pair, id, rules);
+    }
     for (at_finding, finding) in compared.values.iter().enumerate() {
         let values = match side {
             Side::Baseline => &finding.baseline,

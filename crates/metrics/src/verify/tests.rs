@@ -1,5 +1,6 @@
 //! Every rule, broken on purpose: a document that holds, one edit, and the rule that must notice.
 
+mod answers;
 mod blocks;
 mod decisions;
 mod determinism;

@@ -46,7 +46,7 @@ impl Earlier {
             if dir.is_one() {
                 earlier.add_qualification(&dir)?;
             } else if path.is_dir() {
-                load(path)?.iter().for_each(|record| earlier.add_run(record));
+                load(path)?.iter().for_each(|run| earlier.add_run(&run.record));
             }
         }
         Ok(earlier)

@@ -1,7 +1,8 @@
 //! What was judged before speed, a row for each finding of each cell.
 
 use streamgauge_schema::{
-    CellComparisonV2, ComparisonV2, FindingName, FindingVerdict, Identifier, Tally,
+    CellComparisonV2, ComparisonV2, CorrectnessComparison, FindingVerdict, Identifier, PromptPairs,
+    Tally,
 };
 
 use crate::show::number::{count, figure};
@@ -9,7 +10,7 @@ use crate::show::number::{count, figure};
 /// One finding of one cell.
 pub(super) struct FindingRow {
     pub(super) cell: String,
-    pub(super) name: FindingName,
+    pub(super) name: &'static str,
     pub(super) baseline: String,
     pub(super) candidate: String,
     pub(super) p_value: Option<f64>,
@@ -22,14 +23,12 @@ pub(super) fn findings(comparison: &ComparisonV2) -> Vec<FindingRow> {
 }
 
 fn of_cell(cell: &Identifier, compared: &CellComparisonV2) -> Vec<FindingRow> {
-    let counts = compared
-        .counts
-        .iter()
-        .map(|it| (it.name, share(it.baseline), share(it.candidate), it.p_value, it.verdict));
-    let values = compared
-        .values
-        .iter()
-        .map(|it| (it.name, mean(&it.baseline), mean(&it.candidate), it.p_value, it.verdict));
+    let counts = compared.counts.iter().map(|it| {
+        (it.name.as_str(), share(it.baseline), share(it.candidate), it.p_value, it.verdict)
+    });
+    let values = compared.values.iter().map(|it| {
+        (it.name.as_str(), mean(&it.baseline), mean(&it.candidate), it.p_value, it.verdict)
+    });
     let row = |(name, baseline, candidate, p_value, verdict)| FindingRow {
         cell: cell.to_string(),
         name,
@@ -38,7 +37,22 @@ fn of_cell(cell: &Identifier, compared: &CellComparisonV2) -> Vec<FindingRow> {
         p_value,
         verdict,
     };
-    counts.chain(values).map(row).collect()
+    let answers = compared.correctness.as_ref().map(answers);
+    answers.into_iter().chain(counts).chain(values).map(row).collect()
+}
+
+/// Pairs of prompts that are right on one side alone.
+fn answers(
+    correctness: &CorrectnessComparison,
+) -> (&'static str, String, String, Option<f64>, FindingVerdict) {
+    let alone = |of: fn(&PromptPairs) -> u64| {
+        let text = |pairs: &PromptPairs| {
+            format!("{} of {} alone right", count(of(pairs)), count(pairs.count()))
+        };
+        correctness.pairs.as_ref().map_or_else(|| figure(None), text)
+    };
+    let (old, new) = (alone(|pairs| pairs.baseline_only), alone(|pairs| pairs.candidate_only));
+    ("right_answers", old, new, correctness.p_value, correctness.differs)
 }
 
 fn share(tally: Option<Tally>) -> String {

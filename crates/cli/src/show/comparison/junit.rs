@@ -11,7 +11,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use streamgauge_metrics::Compared;
 use streamgauge_schema::GateStanding;
 
-use super::{View, change, ends, word};
+use super::{View, change, ends, unit, word};
 use crate::show::number::figure;
 
 const NAME: &str = "streamgauge compare";
@@ -58,13 +58,20 @@ fn tests(view: &View) -> Vec<Test> {
         let interval = interval.map_or_else(String::new, |it| format!(" ({})", ends(it)));
         Test {
             cell: gate.cell.to_string(),
-            name: format!("{} {} within {} %", gate.cell, gate.metric, gate.limit_percent),
+            name: format!(
+                "{} {} within {} {}",
+                gate.cell,
+                gate.metric,
+                gate.limit_percent,
+                unit(gate)
+            ),
             standing: gate.verdict,
             reason: gate.reason.to_string(),
             figures: format!(
-                "baseline {}, candidate {}, change {changed}{interval} %",
+                "baseline {}, candidate {}, change {changed}{interval} {}",
                 figure(figures.baseline),
                 figure(figures.candidate),
+                unit(gate)
             ),
         }
     });

@@ -3,7 +3,7 @@
 use streamgauge_schema::{Equivalence, GateStanding, StoodGate};
 
 use super::findings::{p_value, sides};
-use super::{Figures, View, change, ends, word};
+use super::{Figures, POINTS, View, change, ends, unit, word};
 use crate::show::markdown::{code, prose, table};
 use crate::show::number::figure;
 
@@ -84,7 +84,7 @@ fn point_row(gate: &StoodGate, figures: Figures) -> [String; 7] {
     [
         marked(gate.verdict),
         code(gate.cell.as_str()),
-        code(gate.metric.as_str()),
+        metric(gate),
         figure(figures.baseline),
         figure(figures.candidate),
         percent(gate.delta_percent),
@@ -115,6 +115,12 @@ fn interval_row(gate: &StoodGate, figures: Figures) -> [String; 10] {
     ]
 }
 
+/// A gate's metric, with the unit of its change where that is not percent.
+fn metric(gate: &StoodGate) -> String {
+    let name = code(gate.metric.as_str());
+    if unit(gate) == POINTS { format!("{name}, {POINTS}") } else { name }
+}
+
 fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| figure(None), change)
 }
@@ -139,7 +145,7 @@ fn findings(view: &View) -> Option<String> {
         [
             sides(row.verdict).to_owned(),
             code(&row.cell),
-            code(row.name.as_str()),
+            code(row.name),
             prose(&row.baseline),
             prose(&row.candidate),
             prose(&p_value(row.p_value)),

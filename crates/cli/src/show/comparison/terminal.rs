@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use streamgauge_schema::{Equivalence, FindingVerdict, GateStanding, StoodGate};
 
 use super::findings::p_value;
-use super::{Figures, View, change, ends, word};
+use super::{Figures, POINTS, View, change, ends, unit, word};
 use crate::show::number::figure;
 use crate::show::page::Page;
 
@@ -91,7 +91,7 @@ fn gates(view: &View) -> String {
 fn row(gate: &StoodGate, figures: Figures, intervals: bool) -> Vec<String> {
     let percent = |value: Option<f64>| value.map_or_else(|| figure(None), change);
     let mut row = vec![
-        gate.metric.to_string(),
+        label(gate),
         figure(figures.baseline),
         figure(figures.candidate),
         percent(gate.delta_percent),
@@ -103,6 +103,12 @@ fn row(gate: &StoodGate, figures: Figures, intervals: bool) -> Vec<String> {
     row.push(gate.limit_percent.to_string());
     row.push(word(gate.verdict).to_owned());
     row
+}
+
+/// A gate's metric, with the unit of its change where that is not percent.
+fn label(gate: &StoodGate) -> String {
+    let metric = &gate.metric;
+    if unit(gate) == POINTS { format!("{metric}, {POINTS}") } else { metric.to_string() }
 }
 
 /// For which metrics the builds are the same, and for which they differ by more than the limit.
@@ -142,7 +148,7 @@ fn judged_before_speed(view: &View, page: Page) -> Option<String> {
     let words =
         [("alike     ", FindingVerdict::Alike), ("not judged", FindingVerdict::NotEvaluated)];
     lines.extend(words.into_iter().filter_map(|(words, verdict)| {
-        let found = of(verdict).map(|row| (row.cell.as_str(), row.name.as_str()));
+        let found = of(verdict).map(|row| (row.cell.as_str(), row.name));
         listed(page, words, found)
     }));
     (!lines.is_empty()).then(|| format!("Judged before speed:\n{}", lines.join("\n")))

@@ -1,5 +1,6 @@
 //! The interval rule on invented runs: what it judges, what it refuses, what it says.
 
+mod answers;
 mod before_speed;
 mod golden;
 mod limitations;
@@ -15,6 +16,7 @@ use crate::sample_blocks::{Sides, metric};
 use crate::verify::verify;
 
 const TTFT: &str = "ttft_p50_ms";
+static NONE: PromptOutcomes = PromptOutcomes::NONE;
 
 /// The gates on these metrics, each at 5 percent.
 fn gates(metrics: &[&str]) -> Gates {
@@ -29,7 +31,14 @@ fn gates(metrics: &[&str]) -> Gates {
 }
 
 fn rules(gates: &Gates, pairing: Pairing) -> BlockRules<'_> {
-    BlockRules { gates, pairing, looks: None, allow_differing: &[], limitations: &[] }
+    BlockRules {
+        gates,
+        pairing,
+        looks: None,
+        outcomes: &NONE,
+        allow_differing: &[],
+        limitations: &[],
+    }
 }
 
 /// The comparison, which verifies and is read back as it was written.

@@ -1,6 +1,6 @@
 //! Runs whose answers were graded.
 
-use streamgauge_schema::{Grade, GradeCheck, GraderName, Grades};
+use streamgauge_schema::{Grade, GradeCheck, GraderName, Grades, Tally};
 
 use super::*;
 use crate::sample_run::{grades, grading, receipt};
@@ -216,4 +216,40 @@ fn receipts_that_cannot_be_are_refused() {
         let error = run.graded(Some(&grades)).unwrap_err().to_string();
         assert!(error.contains(text), "{text}: {error}");
     }
+}
+
+#[test]
+fn prompts_are_known_by_their_digests_or_by_their_names_behind_a_nonce() {
+    let (mut run, grades) = three();
+    let names = ["eggs", "apples", "eggs"];
+    for (line, name) in run.lines.iter_mut().zip(names) {
+        line.dataset_id = Some(name.to_owned());
+    }
+    let dataset = |nonce| PromptSource::Dataset {
+        path: "sums.jsonl".into(),
+        records: 2,
+        repeat: false,
+        nonce,
+    };
+    let prompts: Vec<Digest> = run.lines.iter().map(|line| line.prompt_sha256).collect();
+    let [eggs, apples] = ["eggs", "apples"].map(|name| Digest::of(name.as_bytes()));
+    let tally = |count, of| Tally { count, of };
+    for (nonce, expected) in [
+        (
+            None,
+            vec![(prompts[0], tally(1, 1)), (prompts[1], tally(1, 1)), (prompts[2], tally(0, 1))],
+        ),
+        (Some(7), vec![(eggs, tally(1, 2)), (apples, tally(1, 1))]),
+    ] {
+        run.plan.workload.source = dataset(nonce);
+        let header = header(&run.plan);
+        let mut lines = RunCollector::new(&run.plan, &header).unwrap().graded(&grades).unwrap();
+        run.lines.iter().for_each(|line| lines.add(line).unwrap());
+        let outcomes = lines.close(None).unwrap().outcomes().unwrap();
+        assert_eq!(outcomes, expected.into_iter().collect(), "{nonce:?}");
+    }
+    run.plan.grading = None;
+    let header = header(&run.plan);
+    let ungraded = RunCollector::new(&run.plan, &header).unwrap();
+    assert_eq!(ungraded.close(None).unwrap().outcomes(), None);
 }

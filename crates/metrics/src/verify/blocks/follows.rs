@@ -27,7 +27,7 @@ pub(super) fn check(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mu
 }
 
 /// Records that a member is what the judge finds; `inputs` are the members that it comes from.
-fn follows<T: Serialize>(
+pub(super) fn follows<T: Serialize>(
     rules: &mut Rules,
     rule: &'static str,
     member: JsonPath,
@@ -48,7 +48,7 @@ fn follows<T: Serialize>(
 }
 
 /// The members that lead to every level.
-fn terms(comparison: &ComparisonV2) -> Vec<JsonPath> {
+pub(super) fn terms(comparison: &ComparisonV2) -> Vec<JsonPath> {
     let planned = comparison.looks.as_ref().map_or(0, |looks| looks.planned_blocks.len());
     let planned = (0..planned).map(|index| at("looks.planned_blocks").index(index));
     planned.chain([at("alpha")]).collect()
@@ -105,7 +105,8 @@ fn speed(placed @ (path, cell): &Placed<'_>, again: &CellComparisonV2, rules: &m
         (0..count).map(move |index| path.clone().key(list).index(index).key("verdict"))
     });
     let inputs = of_runs(placed, &names).into_iter().chain(verdicts);
-    let inputs = inputs.chain([at("max_failure_ratio")]).collect();
+    let answers = cell.correctness.as_ref().map(|_| path.clone().key("correctness").key("differs"));
+    let inputs = inputs.chain([at("max_failure_ratio")]).chain(answers).collect();
     let values = [&cell.speed_void, &again.speed_void];
     follows(rules, "speed-void-follows", path.clone().key("speed_void"), values, inputs);
 }
@@ -205,13 +206,16 @@ fn levels(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mut Rules) {
 
 fn whole(comparison: &ComparisonV2, judged: &ComparisonV2, rules: &mut Rules) {
     turnovers_judged(comparison, judged, rules);
+    let answers = cells(comparison)
+        .filter(|(_, cell)| cell.correctness.is_some())
+        .map(|(path, _)| path.key("correctness").key("verdict"));
     let verdicts = cells(comparison).flat_map(|(path, cell)| {
         let names = cell.metrics.iter().map(|(name, _)| name.as_str());
         names.map(move |name| path.clone().key("metrics").key(name).key("verdict"))
     });
     let turnover = comparison.turnover.iter();
     let turnover = turnover.flat_map(|_| [at("turnover.verdict"), at("turnover.candidate")]);
-    let inputs = verdicts.chain(turnover).collect();
+    let inputs = verdicts.chain(answers).chain(turnover).collect();
     let values = [&comparison.verdict, &judged.verdict];
     follows(rules, "comparison-verdict-follows", at("verdict"), values, inputs);
     limitations(comparison, judged, rules);

@@ -6,7 +6,9 @@ use streamgauge_schema::{
 };
 
 use super::{COMPARISON, broken, edited};
-use crate::compare::{BlockRules, Pairing, compare_blocks, compare_point, was_compared};
+use crate::compare::{
+    BlockRules, Pairing, PromptOutcomes, compare_blocks, compare_point, was_compared,
+};
 use crate::decide::{DecideError, DecisionInput, decide};
 use crate::sample_blocks::{Sides, with};
 use crate::stood::Compared;
@@ -163,6 +165,7 @@ fn a_record_is_evidence_only_with_the_figures_that_were_compared() {
         gates: &Gates::default(),
         pairing: Pairing::ByTime,
         looks: None,
+        outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
         limitations: &[],
     };

@@ -1,11 +1,12 @@
 //! A comparison held to the records of its runs, each rule broken on purpose.
 
 use streamgauge_schema::{
-    ComparisonV2, Condition, FindingName, Gates, Identifier, PublicText, RunRecordV2, Tally,
+    ComparisonV2, Condition, Digest, Direction, FindingName, Gates, Identifier, PublicText,
+    RunRecordV2, Tally,
 };
 
-use crate::compare::{BlockRules, Pairing, SERVER_LABEL, compare_blocks};
-use crate::sample_blocks::{Sides, add_share};
+use crate::compare::{BlockRules, Pairing, PromptOutcomes, SERVER_LABEL, compare_blocks};
+use crate::sample_blocks::{Sides, add_share, metric};
 use crate::verify::verify_runs;
 
 /// Three blocks of runs.
@@ -25,11 +26,29 @@ fn compared(sides: Sides) -> (ComparisonV2, Vec<RunRecordV2>) {
         gates: &Gates::default(),
         pairing: Pairing::AsGiven,
         looks: None,
+        outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
         limitations: &[],
     };
     let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();
     (comparison, [sides.baseline, sides.candidate].concat())
+}
+
+/// Pass rates are held to the records, though these name no prompts.
+#[test]
+fn pass_rates_are_as_the_records_have_them() {
+    let graded = blocks().each(|run| {
+        run.evaluator_sha256 = Some(Digest::of(b"graders"));
+        add_share(run, "pass_ratio", 0.9);
+        metric(run, "pass_ratio").direction = Direction::HigherIsBetter;
+    });
+    let (comparison, mut records) = compared(graded);
+    assert!(verify_runs(&comparison, &records).holds());
+    metric(&mut records[4], "pass_ratio").value = Some(0.8);
+    let found = verify_runs(&comparison, &records);
+    let broken: Vec<String> =
+        found.broken().flat_map(|it| &it.members).map(ToString::to_string).collect();
+    assert_eq!(broken, ["cells.c2.correctness.candidate[1]"]);
 }
 
 #[test]

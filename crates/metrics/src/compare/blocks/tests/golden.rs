@@ -9,7 +9,7 @@ use streamgauge_schema::{
 };
 
 use super::blocks;
-use crate::compare::{BlockRules, MatchingCondition, Pairing, compare_blocks};
+use crate::compare::{BlockRules, MatchingCondition, Pairing, PromptOutcomes, compare_blocks};
 use crate::sample_blocks::{Sides, add_share, metric, set_output_length, turnover_run};
 
 const RECORDS: &str = "../schema/tests/records";
@@ -54,6 +54,7 @@ fn the_golden_comparison_is_what_the_rule_gives() {
         gates: &Gates::default(),
         pairing: Pairing::ByTime,
         looks: Some(Looks { planned_blocks: vec![4, 6, 8], look: 1 }),
+        outcomes: &PromptOutcomes::NONE,
         allow_differing: &[MatchingCondition::TargetInput],
         limitations: &[PublicText::new("Build and machine are confounded.").unwrap()],
     };
@@ -81,6 +82,7 @@ fn the_golden_unstable_comparison_is_what_the_rule_gives() {
         gates: &gates,
         pairing: Pairing::ByTime,
         looks: None,
+        outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
         limitations: &[],
     };
