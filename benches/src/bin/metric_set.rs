@@ -42,6 +42,7 @@ fn main() -> anyhow::Result<()> {
         plan_sha256: Digest::of_value(&plan)?,
         started_at: Timestamp::from_unix_micros(0),
         started_monotonic_ns: None,
+        listed_models: None,
     };
     let mut run = RunCollector::new(&plan, &header)?;
     let mut lines = Lines::new()?;
@@ -60,6 +61,7 @@ fn main() -> anyhow::Result<()> {
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(i64::MAX / 2),
         lines: requests,
+        listed_models: None,
     };
     let record = run.close(Some(&trailer))?.into_record(Vec::new())?;
     let (took, cpu) = (from.elapsed(), cpu_time()? - cpu);

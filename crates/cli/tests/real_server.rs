@@ -1,5 +1,6 @@
 //! Against a real language-model server that reports its own times, llama.cpp's, at the address in
-//! `STREAMGAUGE_REAL_URL`. Without one the test says that it was skipped.
+//! `STREAMGAUGE_REAL_URL`. Without one the test says that it was skipped. `STREAMGAUGE_COMMAND` names
+//! another build of the command than the test's own, such as an optimised one.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
 #![expect(clippy::print_stderr, reason = "what was measured is worth reading")]
@@ -21,7 +22,8 @@ struct Timed {
 
 fn run(url: &str, out: &Path, concurrency: &str) -> PathBuf {
     let requests = REQUESTS.to_string();
-    let output = Command::new(env!("CARGO_BIN_EXE_streamgauge"))
+    let own = || env!("CARGO_BIN_EXE_streamgauge").to_owned();
+    let output = Command::new(std::env::var("STREAMGAUGE_COMMAND").unwrap_or_else(|_| own()))
         .args(["run", "--base-url", url, "--requests", &requests, "--concurrency", concurrency])
         .args(["--output-tokens", "64", "--ignore-eos", "--input-tokens", "100"])
         .arg("--out")

@@ -170,13 +170,17 @@ where
         self.crew.common().cancel.give();
     }
 
-    /// Writes the trailer.
-    pub(crate) fn finish(self) -> Result<(JournalTrailer, S), RunError<S::Error>> {
+    /// Writes the trailer. `listed_models` is asked for once all requests have ended.
+    pub(crate) async fn finish(
+        mut self,
+        listed_models: impl AsyncFnOnce(&mut watch::Receiver<bool>) -> Option<Vec<String>>,
+    ) -> Result<(JournalTrailer, S), RunError<S::Error>> {
         let end = self.clock.now().max(Duration::from_micros(self.tally.last_end_us));
         let trailer = JournalTrailer {
             reason: self.tally.stopped.unwrap_or(EndReason::Finished),
             completed_at: self.clock.label(end),
             lines: self.tally.lines,
+            listed_models: listed_models(&mut self.stop).await,
         };
         self.sink.give(JournalLine::Trailer(trailer.clone()));
         Ok((trailer, self.sink.finish()?))

@@ -15,6 +15,7 @@ use streamgauge_workload::Schedule;
 use tokio::sync::watch;
 
 use crate::access::Access;
+use crate::ask::list_models;
 use crate::cancel::Cancel;
 use crate::clock::RunClock;
 use crate::connect::Connector;
@@ -31,6 +32,8 @@ use crate::template::Template;
 
 /// Version of the journal that is written.
 const JOURNAL_VERSION: u32 = 1;
+/// How long a server has to list its models.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A run that could not go on. What had ended before is in the journal.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +111,8 @@ pub struct RunSetup<'a> {
 /// - Once at least 20 measured requests have ended, and the share of those that failed or timed out
 ///   is above `limits.max_error_ratio`, the run is stopped and those under way are cancelled. The
 ///   trailer tells why a run ended.
+/// - Where the dialect's responses name no model, the server is asked for its models before the first
+///   request and after the last one.
 /// - One worker is a task of this runtime. Several have a thread each, with connections of their
 ///   own. `request_of` is called by the task that awaits this, whatever the workers are. A closed loop's next request, and every due one, goes to the worker that has the fewest.
 ///
@@ -126,6 +131,8 @@ pub async fn run<S: Sink>(
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
     let route = Route::find(plan).await?;
+    let listed = async |stop: &mut _| route.listed_models(plan, access, stop).await;
+    let listed_models = listed(&mut stop).await;
     let common = Arc::new(common(plan, access, &route, captures, keep_texts)?);
     let workers = plan.instrument.workers.max(1);
     let senders = (0..workers).map(|_| route.sender(plan, access, &common)).collect();
@@ -138,6 +145,7 @@ pub async fn run<S: Sink>(
         plan_sha256,
         started_at: clock.started_at(),
         started_monotonic_ns: clock.started_monotonic_ns(),
+        listed_models,
     };
     let sink = SinkThread::start(sink, crew.reports_to()).map_err(RunError::Worker)?;
     sink.give(JournalLine::Header(header));
@@ -146,7 +154,7 @@ pub async fn run<S: Sink>(
         Course { crew, request_of, sink, clock, limits, stop, tally: Tally::default() };
     course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
     course.stage(Stage::Measured, Dispatch::measured(schedule, &plan.load.shape)).await?;
-    course.finish()
+    course.finish(listed).await
 }
 
 /// How many connections a load has.
@@ -188,6 +196,28 @@ impl Route {
             reason: error.to_string(),
         })?;
         Ok(Self { endpoint, addresses })
+    }
+
+    /// The models that the server lists, sorted, where its responses will not say which one gave them;
+    /// `None` where they do, where no list comes, and once the run is stopped.
+    async fn listed_models(
+        &self,
+        plan: &Plan,
+        access: &Access,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Option<Vec<String>> {
+        let dialect = plan.target.dialect;
+        if dialect.names_model() {
+            return None;
+        }
+        let listed = tokio::select! {
+            biased;
+            Ok(_) = stop.wait_for(|stop| *stop) => return None,
+            listed = list_models(&self.endpoint, access, dialect, LIST_PATIENCE) => listed.ok()?,
+        };
+        let mut names: Vec<String> = listed.into_iter().map(|model| model.id).collect();
+        names.sort_unstable();
+        Some(names)
     }
 
     fn sender(&self, plan: &Plan, access: &Access, common: &Arc<Common>) -> Sender {

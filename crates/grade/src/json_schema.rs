@@ -25,7 +25,7 @@ impl std::fmt::Debug for JsonSchemaGrader {
 
 impl JsonSchemaGrader {
     pub(crate) fn new(schema: &Json) -> Result<Self, GraderError> {
-        let schema = value_of(schema.clone()).ok_or(GraderError::MemberTwice)?;
+        let schema = value_of(schema).ok_or(GraderError::MemberTwice)?;
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options.build(&schema);
         let validator = validator.map_err(|error| GraderError::Schema(error.to_string()))?;

@@ -48,6 +48,7 @@ impl ClientErrors {
     ///     plan_sha256: Digest::of(b"plan"),
     ///     started_at: Timestamp::from_unix_micros(0),
     ///     started_monotonic_ns: Some(5_000_000),
+    ///     listed_models: None,
     /// };
     /// let nothing = ClientErrors::of(&header, &[], |_| None::<&ServerStamps>).unwrap();
     /// assert_eq!(nothing, ClientErrors::default());

@@ -17,6 +17,7 @@ fn record(lines: &[RequestLine]) -> RunRecordV2 {
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(1_790_000_900_000_000),
         lines: lines.len() as u64,
+        listed_models: None,
     };
     build_record(&RunInput {
         plan: &plan,

@@ -125,6 +125,7 @@ fn record_of(lines: &[RequestLine]) -> RunRecordV2 {
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(START_US),
         lines: lines.len() as u64,
+        listed_models: None,
     };
     let input = RunInput {
         plan: &plan,

@@ -271,5 +271,6 @@ pub(crate) fn header(plan: &Plan) -> JournalHeader {
         plan_sha256: Digest::of_value(plan).unwrap(),
         started_at: Timestamp::from_unix_micros(1_790_000_000_000_000),
         started_monotonic_ns: None,
+        listed_models: None,
     }
 }

@@ -38,6 +38,10 @@ pub struct JournalHeader {
     /// be held against these.
     #[serde(deserialize_with = "nullable")]
     pub started_monotonic_ns: Option<u64>,
+    /// The models that the server listed before the run, sorted. Asked where the dialect's responses
+    /// name none; `None` where nobody asked, or no list came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_models: Option<Vec<String>>,
 }
 
 /// One request that has ended. Exactly one line stands for each request that was sent.
@@ -126,6 +130,9 @@ pub struct JournalTrailer {
     pub completed_at: Timestamp,
     /// Request lines written.
     pub lines: u64,
+    /// The models that the server listed after the run, as in the header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_models: Option<Vec<String>>,
 }
 
 closed_vocabulary! {

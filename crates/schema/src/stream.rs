@@ -44,6 +44,20 @@ impl Dialect {
             Self::TgiGenerate => "/generate_stream",
         }
     }
+
+    /// Whether its responses name the model that gave them.
+    #[must_use]
+    pub fn names_model(self) -> bool {
+        match self {
+            Self::SglangGenerate | Self::TgiGenerate => false,
+            Self::AnthropicMessages
+            | Self::OllamaChat
+            | Self::OllamaGenerate
+            | Self::OpenaiChat
+            | Self::OpenaiCompletions
+            | Self::OpenaiResponses => true,
+        }
+    }
 }
 
 /// The head of an HTTP response, as far as it matters for reading the body.

@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::grading::{Answered, Expectations, Expected, Receipts, Wrong};
 use crate::input::read_dataset;
 use crate::rebuild::{read_plan, rebuild};
-use crate::show;
+use crate::show::{self, Page};
 
 /// Arguments of `grade`.
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub(crate) fn grade(args: &GradeArgs) -> anyhow::Result<Exit> {
         rebuilt.write(&target)?;
     }
     let record = target.record();
-    let shown = show::answers(&rebuilt.record, &wrong, Format::Table).unwrap_or_default();
+    let shown = show::answers(&rebuilt.record, &wrong, Page::of(Format::Table)).unwrap_or_default();
     console::result(&console::printable(&format!("{shown}\n{}", record.display())))?;
     let eligible = rebuilt.record.load.performance_eligible;
     Ok(if eligible { Exit::Done } else { Exit::Inconclusive })

@@ -13,7 +13,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, measure};
 use crate::planning::{Asked, Cell, Planner, Server, meet};
-use crate::show;
+use crate::show::{self, Page};
 use crate::signals::{SAVING, stop_on_signal, stopped};
 
 /// Runs the command.
@@ -38,7 +38,7 @@ pub(crate) async fn turnover(args: &TurnoverArgs) -> anyhow::Result<Exit> {
     for cell in &cells {
         let result = measure(cell, &server.access, &run.output.out, stop.clone()).await?;
         if run.output.format != Format::Json {
-            console::result(&show::turnover(&result, run.output.format))?;
+            console::result(&show::turnover(&result, Page::of(run.output.format)))?;
         }
         measured.push(result);
         if *stop.borrow() {

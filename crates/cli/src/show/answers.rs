@@ -4,6 +4,7 @@ use streamgauge_client::bounded;
 use streamgauge_schema::{CaseOutcome, Interval, RunRecordV2};
 
 use super::number::count;
+use super::page::Page;
 use crate::args::Format;
 use crate::console::listed;
 use crate::grading::Wrong;
@@ -13,7 +14,7 @@ const PASS_RATIO: &str = "pass_ratio";
 
 /// The pass rate, and, on a terminal, the first answers that did not pass; `None` of a run that nothing
 /// graded.
-pub(crate) fn answers(record: &RunRecordV2, wrong: &[Wrong], format: Format) -> Option<String> {
+pub(crate) fn answers(record: &RunRecordV2, wrong: &[Wrong], page: Page) -> Option<String> {
     record.evaluator_sha256?;
     let metric = record.metrics.iter().find(|metric| metric.id.as_str() == PASS_RATIO)?;
     let outcomes = &record.counts.outcomes;
@@ -29,10 +30,11 @@ pub(crate) fn answers(record: &RunRecordV2, wrong: &[Wrong], format: Format) -> 
     for (outcome, cases) in others {
         text.push_str(&format!("; {}: {}", in_words(*outcome), count(*cases)));
     }
-    if !wrong.is_empty() && format == Format::Table {
-        text.push_str(&format!("\nWrong: {}", listed(wrong.iter().map(one))));
+    let mut lines = vec![page.prose(&text, "  ")];
+    if !wrong.is_empty() && page.format == Format::Table {
+        lines.push(page.labelled("Wrong: ", &listed(wrong.iter().map(one))));
     }
-    Some(text)
+    Some(lines.join("\n"))
 }
 
 fn one(wrong: &Wrong) -> String {

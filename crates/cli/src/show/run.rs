@@ -39,7 +39,7 @@ pub(crate) enum SteadyWindow {
 pub(crate) fn run(measured: &Measured, steady: SteadyWindow, page: Page) -> String {
     let record = &measured.record;
     let mut parts = vec![headline(record, page)];
-    parts.extend(answers(record, &measured.wrong, page.format));
+    parts.extend(answers(record, &measured.wrong, page));
     if !measured.failures.is_empty() {
         parts.push(failures(&measured.failures, page));
     }

@@ -8,6 +8,7 @@ use streamgauge_schema::{
 };
 
 use super::number::count;
+use super::page::Page;
 use super::table::table;
 use crate::args::Format;
 use crate::measure::Measured;
@@ -16,8 +17,8 @@ use crate::measure::Measured;
 const SHOWN: usize = 20;
 
 /// One turnover run.
-pub(crate) fn turnover(measured: &Measured, format: Format) -> String {
-    let record = &measured.record;
+pub(crate) fn turnover(measured: &Measured, page: Page) -> String {
+    let (record, format) = (&measured.record, page.format);
     let path = measured.dir.record().display().to_string();
     let Some(report) = &record.turnover else {
         let said = format!("{}: not every answer was graded", headline(record, format));
@@ -29,9 +30,8 @@ pub(crate) fn turnover(measured: &Measured, format: Format) -> String {
         parts.push(classes(outcome, format));
         parts.push(failures(outcome, format));
     }
-    let limitations = record.limitations.iter().map(|limitation| format!("- {limitation}"));
-    let heading = "What this does not say:".to_owned();
-    parts.push(std::iter::once(heading).chain(limitations).collect::<Vec<_>>().join("\n"));
+    let limitations = record.limitations.iter().map(|limitation| limitation.as_str());
+    parts.push(page.list("What this does not say:", limitations));
     parts.push(path);
     parts.join("\n\n")
 }

@@ -167,11 +167,15 @@ fn each_api_is_driven() {
     let dataset = folder.path().join("d.jsonl");
     fs::write(&dataset, "{\"id\":\"a\",\"prompt\":\"Hi\"}\n").unwrap();
     for api in &APIS {
-        // Not every such server lists its models.
-        let scripts = vec![
-            response("404 Not Found", "text/plain", "no such path"),
-            response("200 OK", api.content_type, api.answer),
-        ];
+        // Not every such server lists its models when it is asked which to take.
+        let unlisted = response("404 Not Found", "text/plain", "no such path");
+        let listed = || response("200 OK", "application/json", r#"{"data":[{"id":"m"}]}"#);
+        let answer = response("200 OK", api.content_type, api.answer);
+        let names_model = !matches!(api.name, "sglang-generate" | "tgi-generate");
+        let scripts = match names_model {
+            true => vec![unlisted, answer],
+            false => vec![unlisted, listed(), answer, listed()],
+        };
         let out = folder.path().join(api.name);
         let mut command = streamgauge();
         command
@@ -183,7 +187,10 @@ fn each_api_is_driven() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{}: {said}", api.name);
 
-        let [_, request] = &requests[..] else { panic!("{requests:?}") };
+        let is_post = |request: &&String| request.starts_with("POST");
+        let [request] = requests.iter().filter(is_post).collect::<Vec<_>>()[..] else {
+            panic!("{requests:?}")
+        };
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with(api.request_line), "{head}");
         assert_eq!(body, api.body);
@@ -196,7 +203,13 @@ fn each_api_is_driven() {
         }
 
         let journal = fs::read_to_string(only_run(&out).join("observations.jsonl")).unwrap();
-        let line: Value = serde_json::from_str(journal.lines().nth(1).unwrap()).unwrap();
+        let lines: Vec<Value> =
+            journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let [header, line, trailer] = &lines[..] else { panic!("{journal}") };
+        for listed in [&header["header"]["listed_models"], &trailer["trailer"]["listed_models"]] {
+            let expected = if names_model { Value::Null } else { serde_json::json!(["m"]) };
+            assert_eq!(listed, &expected, "{}", api.name);
+        }
         let observation = &line["request"]["observation"];
         assert_eq!(observation["dialect"], api.name);
         assert_eq!(observation["ending"], "complete", "{}", api.name);

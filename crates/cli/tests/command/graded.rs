@@ -81,7 +81,7 @@ fn a_run_grades_what_its_dataset_expects() {
     let finished = measure(&url, folder.path(), &dataset, &[]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     for said in [
-        "Right answers: 3 of 4 declared (75.0 %, 95 % interval 19.4 % to 99.4 %); graded wrong: 1",
+        "Right answers: 3 of 4 declared (75.0 %, 95 % interval 19.4 % to 99.4 %); graded\n  wrong: 1\n",
         "Wrong: q4 (/total: differs)",
     ] {
         assert!(finished.stdout.contains(said), "{said}: {}", finished.stdout);

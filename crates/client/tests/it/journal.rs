@@ -17,11 +17,13 @@ async fn some_lines() -> Vec<JournalLine> {
         plan_sha256: Digest::of(b"plan"),
         started_at: Timestamp::from_unix_micros(0),
         started_monotonic_ns: None,
+        listed_models: None,
     };
     let trailer = JournalTrailer {
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(1),
         lines: 2,
+        listed_models: None,
     };
     let mut lines = vec![JournalLine::Header(header)];
     lines.extend(requests.into_iter().map(|request| JournalLine::Request(Box::new(request))));

@@ -56,7 +56,7 @@ impl Rule {
 }
 
 fn expected(value: Json) -> Result<Value, GraderError> {
-    value_of(value).ok_or(GraderError::MemberTwice)
+    value_of(&value).ok_or(GraderError::MemberTwice)
 }
 
 fn all_expected(values: Vec<Json>) -> Result<Vec<Value>, GraderError> {

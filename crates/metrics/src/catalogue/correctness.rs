@@ -43,7 +43,7 @@ pub(crate) const PRIMARY_PASSES: Family = Family {
     example: "100 declared, 90 passed, 2 of these named another model: 88 / 100 = 0.88.",
     source: Source::Share {
         metric: Entry::of_run(PRIMARY_PASS_RATIO),
-        of: |sent| Some(sent.graded.is_some_and(|graded| graded.passed && graded.is_primary)),
+        of: |sent| Some(sent.graded.is_some_and(|graded| graded.passed && graded.is_primary())),
     },
     ..SHARE
 };

@@ -84,34 +84,48 @@ impl Family {
             }
         }
         // Requests that were never sent are nobody's answers, and count where they are declared.
-        tally.of += self.population.size(part).saturating_sub(tally.of + missing);
+        let sent = tally.of + missing;
+        tally.of += self.population.size(part, sent).saturating_sub(sent);
         let value = (tally.of > 0).then(|| tally.count as f64 / tally.of as f64);
         let metric = spec.metric(value, tally.of, missing);
         Metric { interval: share_interval(tally), ..metric }
     }
 
     fn values(&self, part: Part<'_>, value: fn(&Sent) -> Option<f64>) -> Samples {
-        let mut sorted: Vec<f64> = self.population.of(part).filter_map(value).collect();
+        let (mut sorted, sent): (Vec<f64>, _) = self.taken(part, value);
         sorted.sort_unstable_by(f64::total_cmp);
-        let missing = self.population.size(part) - sorted.len() as u64;
+        let missing = self.population.size(part, sent) - sorted.len() as u64;
         (Box::new(sorted), missing)
     }
 
     fn whole(&self, part: Part<'_>, value: fn(&Sent) -> Option<u64>) -> Samples {
-        let numbers: Whole = self.population.of(part).filter_map(value).collect();
+        let (numbers, sent): (Whole, _) = self.taken(part, value);
         let divisor = if self.unit == Unit::Milliseconds { 1000.0 } else { 1.0 };
         let summary = numbers.summary(divisor);
-        let missing = self.population.size(part) - summary.count() as u64;
+        let missing = self.population.size(part, sent) - summary.count() as u64;
         (Box::new(summary), missing)
+    }
+
+    /// The values of the requests that have one, and of how many. One pass: a request takes more bytes
+    /// than its value, and there can be millions.
+    fn taken<T, C: FromIterator<T>>(
+        &self,
+        part: Part<'_>,
+        value: impl Fn(&Sent) -> Option<T>,
+    ) -> (C, u64) {
+        let mut sent = 0;
+        let requests = self.population.of(part).inspect(|_| sent += 1);
+        let values = requests.filter_map(value).collect();
+        (values, sent)
     }
 
     /// The pooled gaps of the population.
     fn gaps(&self, part: Part<'_>, of: fn(&Gaps, &Sent) -> GapRange) -> Samples {
         let gaps = &part.run.gaps;
-        let ranges = || self.population.of(part).map(|sent| of(gaps, sent));
-        let with_gaps = ranges().filter(|range| !range.is_empty()).count() as u64;
-        let summary = gaps.summary(|visit| ranges().for_each(visit));
-        (Box::new(summary), self.population.size(part) - with_gaps)
+        let range = |sent: &Sent| Some(of(gaps, sent)).filter(|range| !range.is_empty());
+        let (ranges, sent): (Vec<GapRange>, _) = self.taken(part, range);
+        let summary = gaps.summary(|visit| ranges.iter().copied().for_each(visit));
+        (Box::new(summary), self.population.size(part, sent) - ranges.len() as u64)
     }
 
     /// Gaps over the tokens of the event that ends them, once for each of these tokens.
@@ -193,11 +207,11 @@ impl Population {
         })
     }
 
-    /// How many requests it has, sent or not.
-    fn size(self, part: Part<'_>) -> u64 {
+    /// How many requests it has, sent or not, of which so many were sent.
+    fn size(self, part: Part<'_>, sent: u64) -> u64 {
         match self {
             Self::Declared | Self::EveryResponse => part.run.offered,
-            _ => self.of(part).count() as u64,
+            Self::Ended | Self::Sent | Self::Succeeded => sent,
         }
     }
 }

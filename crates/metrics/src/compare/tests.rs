@@ -17,6 +17,7 @@ fn built(plan: &Plan, lines: &[RequestLine]) -> RunRecordV2 {
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(1_790_000_009_000_000),
         lines: lines.len() as u64,
+        listed_models: None,
     };
     let header = header(plan);
     let input = RunInput {

@@ -67,7 +67,7 @@ pub(super) fn outcome(sent: &Sent) -> CaseOutcome {
 /// The outcome that counts: as graded, where exactly the expected model answered.
 pub(super) fn primary_outcome(sent: &Sent) -> CaseOutcome {
     match sent.graded {
-        Some(Graded { is_primary: true, .. }) => outcome(sent),
+        Some(graded) if graded.is_primary() => outcome(sent),
         _ => CaseOutcome::Unverified,
     }
 }

@@ -13,6 +13,7 @@ use super::receipts::{Joined, Receipts};
 use super::responses::Responses;
 use super::{cases, journal, line, turnover};
 use crate::error::RecordError;
+use crate::graded::Graded;
 use crate::kernel_basis::to_kernel_basis;
 use crate::measured::{Gathered, Measured};
 use crate::turnover::TurnoverTally;
@@ -208,6 +209,13 @@ impl<'a> RunCollector<'a> {
         // A run that was cut off has lost the spans of what was under way.
         let may_be_lost = offered > sent.len() as u64 || journal::ends_by_time(&plan.load);
         let mut measured = self.gathered.close(plan, offered);
+        if lists_expected_alone(plan, self.header, trailer) {
+            measured
+                .sent
+                .iter_mut()
+                .filter_map(|sent| sent.graded.as_mut())
+                .for_each(Graded::as_listed);
+        }
         let joined = self.receipts.close()?;
         measured.is_graded = joined.is_some();
         measured.lacks_spans = trailer.is_none() && may_be_lost;
@@ -228,6 +236,11 @@ impl<'a> RunCollector<'a> {
 }
 
 impl CollectedRun<'_> {
+    /// Whether a server whose responses name no model listed the expected one alone.
+    pub(super) fn lists_expected_alone(&self) -> bool {
+        lists_expected_alone(self.plan, self.header, self.trailer.as_ref())
+    }
+
     /// One case for each declared request, in their order. Where there are more than
     /// [a record holds](crate::MAX_CASES_IN_RECORD) they stand in `cases.jsonl`, and requests that were
     /// never sent have none: `load.not_sent` counts them.
@@ -281,6 +294,19 @@ impl Warmup {
     pub(super) fn shared_prompts(&self) -> u64 {
         self.measured_prompts.iter().filter(|prompt| self.prompts.contains(prompt)).count() as u64
     }
+}
+
+/// Whether a server whose responses name no model listed the expected one, and no other, before and
+/// after the run.
+fn lists_expected_alone(
+    plan: &Plan,
+    header: &JournalHeader,
+    trailer: Option<&JournalTrailer>,
+) -> bool {
+    let after = trailer.and_then(|trailer| trailer.listed_models.as_ref());
+    let is_alone = |models: &Vec<String>| models.as_slice() == [plan.target.expect_model.as_str()];
+    !plan.target.dialect.names_model()
+        && [header.listed_models.as_ref(), after].iter().all(|list| list.is_some_and(is_alone))
 }
 
 /// A digest in eight bytes; two different ones of a run agree with a chance of one in a million.

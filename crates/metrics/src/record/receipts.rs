@@ -10,7 +10,7 @@ use streamgauge_schema::{
 use super::RecordError;
 use super::journal::grading_fault;
 use crate::answer::Answer;
-use crate::graded::Graded;
+use crate::graded::{GivenBy, Graded};
 
 /// Version of the receipts that are read.
 const GRADES_VERSION: u32 = 1;
@@ -113,11 +113,10 @@ impl<'a> Receipts<'a> {
         }
         self.found.length_limited += u64::from(!untruncated);
         self.found.fenced += u64::from(!grade.passed && grade.fenced_would_pass == Some(true));
-        let models = seen.returned_models.iter().map(String::as_str);
         let graded = Graded {
             passed: grade.passed,
             breaks_contract: grade.breaks_contract(),
-            is_primary: models.eq([plan.target.expect_model.as_str()]),
+            given_by: GivenBy::of(&seen.returned_models, &plan.target.expect_model),
         };
         Ok(Some((grade, graded)))
     }

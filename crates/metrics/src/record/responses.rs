@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use streamgauge_schema::{AnomalyKind, Observation, Plan, PromptSource, RequestLine};
 
+use crate::graded::GivenBy;
 use crate::sent::{OutputTokens, has_output};
 
 /// Share of the target length by which a prompt is off it, and the one that is much.
@@ -36,8 +37,10 @@ pub(super) struct Responses {
     pub(super) zero_tokens: u64,
     /// Whose usage counts more completion tokens than the request allowed.
     pub(super) above_cap: u64,
-    /// With output, without exactly the expected model's name.
+    /// With output and another name than the expected model's.
     pub(super) model_differs: u64,
+    /// With output, and no model's name.
+    pub(super) model_unsaid: u64,
     pub(super) whole_bodies: u64,
     pub(super) think_tags: u64,
     pub(super) usage_disagrees: Found,
@@ -81,9 +84,13 @@ impl Responses {
             PromptSource::Dataset { .. } => None,
         };
         self.above_cap += u64::from(cap.is_some_and(|cap| completion_tokens > Some(cap)));
-        let models = seen.returned_models.iter().map(String::as_str);
-        let is_expected = models.eq([plan.target.expect_model.as_str()]);
-        self.model_differs += u64::from(has_output(seen) && !is_expected);
+        if has_output(seen) {
+            match GivenBy::of(&seen.returned_models, &plan.target.expect_model) {
+                GivenBy::Another => self.model_differs += 1,
+                GivenBy::Expected => {}
+                GivenBy::Unsaid => self.model_unsaid += 1,
+            }
+        }
         self.whole_bodies += u64::from(seen.whole_body_output);
         self.think_tags += u64::from(seen.think_tag_in_content);
         self.with_gaps += u64::from(seen.output_events > 1);

@@ -54,6 +54,7 @@ impl Run {
             reason: if finished { EndReason::Finished } else { EndReason::Interrupted },
             completed_at: Timestamp::from_unix_micros(1_790_000_009_000_000),
             lines: self.lines.len() as u64,
+            listed_models: None,
         });
         build_record(&RunInput {
             plan: &self.plan,

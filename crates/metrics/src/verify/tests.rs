@@ -46,6 +46,7 @@ fn built_with(plan: &Plan, lines: &[RequestLine], grades: Option<&Grades>) -> Js
         reason: EndReason::Finished,
         completed_at: Timestamp::from_unix_micros(1_790_000_009_000_000),
         lines: lines.len() as u64,
+        listed_models: None,
     };
     let input = RunInput {
         plan,

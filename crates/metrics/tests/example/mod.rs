@@ -104,6 +104,7 @@ fn value(
         plan_sha256: Digest::of_value(&plan).unwrap(),
         started_at: Timestamp::from_unix_micros(0),
         started_monotonic_ns: None,
+        listed_models: None,
     };
     let input = RunInput {
         plan: &plan,

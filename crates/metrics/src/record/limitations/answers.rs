@@ -34,7 +34,7 @@ pub(super) fn not_passed(run: &CollectedRun<'_>) -> Option<String> {
 }
 
 pub(super) fn from_another_model(run: &CollectedRun<'_>) -> Option<String> {
-    let unsure = graded(run).filter(|graded| !graded.is_primary).count();
+    let unsure = graded(run).filter(|graded| !graded.is_primary()).count();
     (unsure > 0).then(|| {
         format!(
             "Graded answers that do not name exactly the expected model: {unsure}; their primary \

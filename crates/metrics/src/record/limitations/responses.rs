@@ -9,12 +9,24 @@ use crate::record::responses::{Found, Responses};
 /// Share of prompt tokens from a cache that is worth a word.
 const NOTABLE_SHARE: f64 = 0.01;
 
-pub(super) fn model_differs(found: &Responses) -> Option<String> {
-    let responses = found.model_differs;
-    (responses > 0).then(|| {
+pub(super) fn model_differs(run: &CollectedRun<'_>) -> Option<String> {
+    let Responses { model_differs, model_unsaid, .. } = run.responses;
+    let is_listed = run.lists_expected_alone();
+    let unsure = if is_listed { model_differs } else { model_differs + model_unsaid };
+    (unsure > 0).then(|| {
         format!(
-            "Responses that did not name exactly the expected model: {responses}; what \
+            "Responses that did not name exactly the expected model: {unsure}; what \
              answered them is not established."
+        )
+    })
+}
+
+pub(super) fn model_by_list(run: &CollectedRun<'_>) -> Option<String> {
+    let responses = run.responses.model_unsaid;
+    (responses > 0 && run.lists_expected_alone()).then(|| {
+        format!(
+            "Responses that name no model, as is usual in this API: {responses}; before and after the \
+             run the server listed the expected one alone."
         )
     })
 }

@@ -1,9 +1,10 @@
 //! Runs whose answers were graded.
 
-use streamgauge_schema::{Grade, GradeCheck, GraderName, Grades, Tally};
+use streamgauge_schema::{Dialect, Grade, GradeCheck, GraderName, Grades, Tally};
 
 use super::*;
-use crate::sample_run::{grades, grading, receipt};
+use crate::RunCollector;
+use crate::sample_run::{grades, grading, header, receipt};
 
 /// Three answers, of which the last one is wrong.
 fn three() -> (Run, Grades) {
@@ -47,6 +48,52 @@ fn answers_are_joined_by_prompt_whatever_the_order() {
     let mut turned = run;
     turned.lines.rotate_left(1);
     assert_eq!(bytes(&turned.graded(Some(&grades)).unwrap()), bytes(&record));
+}
+
+/// Primary outcomes of a run whose server listed these models before and after it.
+fn primary(run: &Run, grades: &Grades, listed: [Option<&[&str]>; 2]) -> Vec<CaseOutcome> {
+    let [before, after] =
+        listed.map(|names| names.map(|names| names.iter().copied().map(str::to_owned).collect()));
+    let header = JournalHeader { listed_models: before, ..header(&run.plan) };
+    let trailer = JournalTrailer {
+        reason: EndReason::Finished,
+        completed_at: Timestamp::from_unix_micros(1_790_000_009_000_000),
+        lines: 3,
+        listed_models: after,
+    };
+    let mut collector = RunCollector::new(&run.plan, &header).unwrap().graded(grades).unwrap();
+    run.lines.iter().for_each(|line| collector.add(line).unwrap());
+    let collected = collector.close(Some(&trailer)).unwrap();
+    collected.cases().map(|case| case.primary_outcome).collect()
+}
+
+#[test]
+fn where_responses_name_no_model_the_server_must_list_the_expected_one_alone() {
+    use CaseOutcome::{Fail, Pass, Unverified};
+    let (mut run, grades) = three();
+    for line in &mut run.lines {
+        line.observation.as_mut().unwrap().returned_models.clear();
+    }
+    let expected = run.plan.target.expect_model.clone();
+    let (alone, both) = ([expected.as_str()], [expected.as_str(), "other"]);
+    let (sure, unsure) = (vec![Pass, Pass, Fail], vec![Unverified; 3]);
+    let cases: [(Dialect, [Option<&[&str]>; 2], _); 6] = [
+        (Dialect::TgiGenerate, [Some(&alone), Some(&alone)], &sure),
+        (Dialect::TgiGenerate, [Some(&alone), None], &unsure),
+        (Dialect::TgiGenerate, [None, Some(&alone)], &unsure),
+        (Dialect::TgiGenerate, [Some(&alone), Some(&["other"])], &unsure),
+        (Dialect::TgiGenerate, [Some(&both), Some(&both)], &unsure),
+        // What names its model elsewhere, and here does not, is no evidence.
+        (Dialect::OpenaiChat, [Some(&alone), Some(&alone)], &unsure),
+    ];
+    for (dialect, listed, wanted) in cases {
+        run.plan.target.dialect = dialect;
+        assert_eq!(&primary(&run, &grades, listed), wanted, "{dialect:?} {listed:?}");
+    }
+    run.plan.target.dialect = Dialect::TgiGenerate;
+    run.lines[1].observation.as_mut().unwrap().returned_models = vec!["other".into()];
+    let named = primary(&run, &grades, [Some(&alone), Some(&alone)]);
+    assert_eq!(named, [Pass, Unverified, Fail], "a name that was given counts");
 }
 
 #[test]

@@ -312,8 +312,12 @@ fn lines_and_plan_belong_together() {
 
     let run = Run::of_three();
     let other = header(&plan(4, 2));
-    let trailer =
-        JournalTrailer { reason: EndReason::Finished, completed_at: other.started_at, lines: 4 };
+    let trailer = JournalTrailer {
+        reason: EndReason::Finished,
+        completed_at: other.started_at,
+        lines: 4,
+        listed_models: None,
+    };
     let input = RunInput {
         plan: &run.plan,
         header: &other,

@@ -65,7 +65,12 @@ fn a_loop_that_was_stopped_is_aborted_although_nothing_is_missing() {
     let record = |reason, plan: &Plan| {
         let header =
             JournalHeader { plan_sha256: Digest::of_value(plan).unwrap(), ..header.clone() };
-        let trailer = JournalTrailer { reason, completed_at: header.started_at, lines: 6 };
+        let trailer = JournalTrailer {
+            reason,
+            completed_at: header.started_at,
+            lines: 6,
+            listed_models: None,
+        };
         build_record(&RunInput {
             plan,
             header: &header,
