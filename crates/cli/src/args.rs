@@ -13,7 +13,7 @@ use self::turnover::TurnoverArgs;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
     determinism::DeterminismArgs, grade::GradeArgs, observe::ObserveArgs, qualify::QualifyArgs,
-    record::RecordArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
+    record::RecordArgs, report::ReportArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Build the record of a run directory from its plan and journal
     Record(RecordArgs),
+    /// Write what people and other tools read, from records
+    Report(ReportArgs),
     /// Grade the answers that a run kept
     Grade(GradeArgs),
     /// Say which prompts are answered the same each time, and where two builds part

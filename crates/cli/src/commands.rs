@@ -9,6 +9,7 @@ pub(crate) mod grade;
 pub(crate) mod observe;
 pub(crate) mod qualify;
 pub(crate) mod record;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod sim;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Observe(args) => on_runtime(observe::observe(&args)),
         Command::Qualify(args) => on_runtime(qualify::qualify(&args)),
         Command::Record(args) => record::record(&args),
+        Command::Report(args) => report::report(&args),
         Command::Run(args) => on_runtime(run::run(&args)),
         Command::Schema(args) => schema::schema(&args),
         Command::Sim(args) => on_runtime(sim::sim(&args)),

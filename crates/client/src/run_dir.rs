@@ -106,6 +106,12 @@ impl RunDir {
     pub fn record(&self) -> PathBuf {
         self.0.join("record.json")
     }
+
+    /// `report.html`, the page made of them.
+    #[must_use]
+    pub fn report(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
 }
 
 /// Writes a file that must not exist: under a temporary name, forced to the disk, then linked into

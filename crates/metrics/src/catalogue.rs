@@ -125,11 +125,15 @@ pub struct MetricSpec {
     /// In which records it stands.
     pub presence: Presence,
     /// The name of its quantity, which its statistics share.
-    pub(crate) family: &'static str,
+    pub quantity: &'static str,
+    /// How it, or the value of a request, comes from what was stored.
+    pub formula: &'static str,
+    /// One example with numbers.
+    pub example: &'static str,
     /// Whether its samples are whole numbers, of microseconds where the unit is a time.
     pub(crate) is_whole: bool,
     /// Whether a request adds as many samples as it has.
-    pub(crate) is_pooled: bool,
+    pub is_pooled: bool,
     /// Whether it is a share of requests.
     pub(crate) is_share: bool,
 }

@@ -6,7 +6,7 @@ use crate::process::{finish, run, streamgauge};
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 15] = [
+    const COMMANDS: [&str; 16] = [
         "",
         "calibrate",
         "compare",
@@ -17,6 +17,7 @@ fn help() {
         "observe",
         "qualify",
         "record",
+        "report",
         "run",
         "schema",
         "sim",

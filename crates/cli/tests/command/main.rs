@@ -20,5 +20,6 @@ mod observed;
 mod odd_servers;
 mod process;
 mod qualify;
+mod reported;
 mod secrets;
 mod turnover;

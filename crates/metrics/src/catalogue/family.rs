@@ -187,7 +187,9 @@ impl Family {
             absent_when: self.absent_when,
             in_version_1: named.version_1.is_some() && window == WindowName::Whole,
             presence: self.presence,
-            family: self.name,
+            quantity: self.name,
+            formula: self.formula,
+            example: self.example,
             is_whole: matches!(
                 self.source,
                 Source::Gaps { .. } | Source::Lags { .. } | Source::Whole { .. }

@@ -43,11 +43,11 @@ fn check_latency(
     (summary, missing): (&Summary, usize),
     rules: &mut Rules,
 ) {
-    let Some(family) = spec(of).map(|spec| spec.family) else { return };
+    let Some(family) = spec(of).map(|spec| spec.quantity) else { return };
     let bits = |interval: &Option<Interval>| {
         interval.as_ref().map(|it| [it.lower, it.upper].map(|bound| bound.map(f64::to_bits)))
     };
-    for spec in catalogue().iter().filter(|spec| spec.family == family) {
+    for spec in catalogue().iter().filter(|spec| spec.quantity == family) {
         let Some(statistic) = spec.statistic.filter(|_| spec.window.as_str() == "whole") else {
             continue;
         };

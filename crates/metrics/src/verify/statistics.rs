@@ -27,7 +27,7 @@ pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
     for (index, metric) in record.metrics.iter().enumerate() {
         let Some(spec) = spec(metric.id.as_str()) else { continue };
         let Some(statistic) = spec.statistic else { continue };
-        let key = (spec.family, spec.window == WindowName::Steady);
+        let key = (spec.quantity, spec.window == WindowName::Steady);
         quantities.entry(key).or_default().push(Placed { index, metric, spec, statistic });
     }
     for placed in quantities.values() {
@@ -55,7 +55,7 @@ fn check_samples(all: &[Placed<'_>], rules: &mut Rules) {
         same.iter().flat_map(|one| ["samples", "missing"].map(|key| member(one, key))),
         format_args!(
             "the statistics of {} are taken from the same samples ({} samples, {} missing)",
-            all[0].spec.family, first.0, first.1
+            all[0].spec.quantity, first.0, first.1
         ),
     );
 }

@@ -1,0 +1,14 @@
+//! Pages: one self-contained file each.
+//!
+//! Invariant: what a record or a file says reaches a page through a template, which escapes it, or
+//! through the SVG backend, which does too; and what may steer a reader's eye or a terminal is spelt
+//! out, once, for the whole page.
+
+mod glossary;
+mod rows;
+mod run;
+mod shell;
+mod verdict;
+
+pub use run::run_page;
+pub use shell::is_page;
