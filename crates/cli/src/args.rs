@@ -10,10 +10,12 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use self::run::RunArgs;
 use self::turnover::TurnoverArgs;
+pub(crate) use self::values::parse_identifier;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
-    determinism::DeterminismArgs, grade::GradeArgs, observe::ObserveArgs, qualify::QualifyArgs,
-    record::RecordArgs, report::ReportArgs, schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
+    determinism::DeterminismArgs, grade::GradeArgs, import::ImportArgs, observe::ObserveArgs,
+    qualify::QualifyArgs, record::RecordArgs, report::ReportArgs, schema::SchemaArgs, sim::SimArgs,
+    verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Determinism(DeterminismArgs),
     /// Extract an observation from a saved response
     Observe(ObserveArgs),
+    /// Turn the result file of another tool into records
+    Import(ImportArgs),
     /// Serve a simulated model with known timing
     Sim(SimArgs),
     /// Print the JSON Schema of a document

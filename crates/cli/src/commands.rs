@@ -6,6 +6,7 @@ pub(crate) mod decide;
 pub(crate) mod demo;
 pub(crate) mod determinism;
 pub(crate) mod grade;
+pub(crate) mod import;
 pub(crate) mod observe;
 pub(crate) mod qualify;
 pub(crate) mod record;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Demo(args) => on_runtime(demo::demo(&args)),
         Command::Determinism(args) => determinism::determinism(&args),
         Command::Grade(args) => grade::grade(&args),
+        Command::Import(args) => import::import(&args),
         Command::Observe(args) => on_runtime(observe::observe(&args)),
         Command::Qualify(args) => on_runtime(qualify::qualify(&args)),
         Command::Record(args) => record::record(&args),

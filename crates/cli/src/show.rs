@@ -21,6 +21,6 @@ pub(crate) use decision::{decision, decision_in_markdown};
 pub(crate) use determinism::determinism;
 pub(crate) use outlook::outlook;
 pub(crate) use page::Page;
-pub(crate) use run::{SteadyWindow, run};
+pub(crate) use run::{SteadyWindow, record, run};
 pub(crate) use search::{load_figure, probe_fault, search, searched};
 pub(crate) use turnover::turnover;

@@ -28,6 +28,7 @@
 //! | `expectation`, `grade` | what an answer is held against, and the receipts |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
 //! | `dataset_manifest` | what a dataset's file is |
+//! | `imported` | what another tool's file says of single requests |
 //! | `search` | what a search for the highest load found |
 //! | `gate` | which figures a comparison holds to which limits |
 //! | `qualification` | what is measured in which order to decide, and the log of it |
@@ -50,6 +51,7 @@ mod expectation;
 mod extraction;
 mod gate;
 mod grade;
+mod imported;
 mod journal;
 mod json;
 #[cfg(feature = "schemars")]
@@ -100,6 +102,7 @@ pub use expectation::{
 pub use extraction::{ChoiceExtraction, Extraction, HttpExtraction, Text};
 pub use gate::{Gate, GateStatistic, GateVerdict, Gates, GatesFault};
 pub use grade::{CheckFault, Grade, GradeCheck, GraderIdentity, GraderName, Grades, Grading};
+pub use imported::ImportedRequest;
 pub use journal::{
     EndReason, Failure, JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage,
 };

@@ -111,6 +111,8 @@ open_vocabulary! {
         Contract = "contract",
         /// A time limit of the client.
         Deadline = "deadline",
+        /// Another program measured, and its file does not tell.
+        NotTold = "not_told",
         /// The stream broke or reported a failure.
         Stream = "stream",
         /// Connection, status or head.

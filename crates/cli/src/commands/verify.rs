@@ -16,9 +16,12 @@ use clap::Args;
 use serde::Serialize;
 use streamgauge_client::RunDir;
 use streamgauge_metrics::{Compared, Finding, Verification, unproven, verify as check};
-use streamgauge_schema::{Digest, Document, JsonPath, Position, ReadError};
+use streamgauge_schema::{
+    Digest, Document, EvidenceMode, JsonPath, Position, ReadError, RunRecord, RunRecordV2,
+};
 
 use crate::args::Format;
+use crate::commands::import;
 use crate::console;
 use crate::exit::Exit;
 use crate::input::read_document;
@@ -182,15 +185,26 @@ fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
     let written = read_document(&dir.record())?;
     let mut report = check_document(&dir.record(), &written, explain)?;
     report.rules += 1;
-    if let Some(difference) = rebuild(&dir)?.difference(&dir)? {
+    let (rule, difference) = match imported_record(&written) {
+        Some(record) => ("requests-are-the-evidence", import::broken_evidence(&dir, &record)?),
+        None => ("record-is-what-the-journal-gives", rebuild(&dir)?.difference(&dir)?),
+    };
+    if let Some(statement) = difference {
+        let rule = rule.to_owned();
         report.holds = false;
-        report.broken.push(Broken {
-            rule: "record-is-what-the-journal-gives".to_owned(),
-            statement: difference,
-            members: Vec::new(),
-        });
+        report.broken.push(Broken { rule, statement, members: Vec::new() });
     }
     Ok(report)
+}
+
+/// The record, where another program measured it: it has no journal of ours.
+fn imported_record(bytes: &[u8]) -> Option<RunRecordV2> {
+    match Document::read(bytes) {
+        Ok(Document::Run(RunRecord::V2(record))) => {
+            Some(*record).filter(|record| record.evidence_mode == EvidenceMode::Imported)
+        }
+        _ => None,
+    }
 }
 
 fn without_record(dir: &RunDir) -> String {

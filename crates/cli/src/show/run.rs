@@ -1,6 +1,7 @@
 //! A run for people: what was measured, what failed, its figures, and what they do not say.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use streamgauge_metrics::{MetricSpec, catalogue};
 use streamgauge_schema::{Direction, EvidenceMode, Metric, Millis, RunRecordV2, WindowName};
@@ -51,6 +52,17 @@ pub(crate) fn run(measured: &Measured, steady: SteadyWindow, page: Page) -> Stri
     }
     parts.push(limitations(record, page));
     parts.push(measured.dir.record().display().to_string());
+    parts.join("\n\n")
+}
+
+/// A record that stands alone: its figures, and what they do not say.
+pub(crate) fn record(record: &RunRecordV2, path: &Path, page: Page) -> String {
+    let mut parts = vec![headline(record, page)];
+    if record.load.succeeded > 0 {
+        parts.extend(tables(record, WindowName::Whole, page.format));
+    }
+    parts.push(limitations(record, page));
+    parts.push(path.display().to_string());
     parts.join("\n\n")
 }
 

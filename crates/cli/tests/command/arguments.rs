@@ -6,7 +6,7 @@ use crate::process::{finish, run, streamgauge};
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 16] = [
+    const COMMANDS: [&str; 17] = [
         "",
         "calibrate",
         "compare",
@@ -14,6 +14,7 @@ fn help() {
         "demo",
         "determinism",
         "grade",
+        "import",
         "observe",
         "qualify",
         "record",

@@ -13,6 +13,7 @@ mod files;
 mod formats;
 mod golden;
 mod graded;
+mod imported;
 mod interrupted;
 mod loads;
 mod measured;

@@ -86,6 +86,9 @@ fn evidence(plan: &Plan) -> Option<String> {
         EvidenceMode::Replayed => {
             Some("Saved streams were read again: the figures describe when they were saved.".into())
         }
+        EvidenceMode::Imported => {
+            Some("Another program measured: the figures are what its file says.".into())
+        }
         EvidenceMode::Other(_) => {
             Some("This instrument does not know the kind of evidence.".into())
         }

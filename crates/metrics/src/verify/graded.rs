@@ -102,12 +102,12 @@ fn check_ratios(
 
 /// A case went wrong in a stage that its outcome can have. Words that are not known here may be right.
 fn check_stage(index: usize, case: &Case, rules: &mut Rules) {
-    use FailureStage::{AnswerChecks, Contract, Deadline, Other, Stream, Transport};
+    use FailureStage::{AnswerChecks, Contract, Deadline, NotTold, Other, Stream, Transport};
     let (outcome, stage) = (case.outcome, case.failure_stage.as_ref());
     let fits = matches!(
         (outcome, stage),
         (_, Some(Other(_)))
-            | (CaseOutcome::Error, Some(Deadline | Stream | Transport))
+            | (CaseOutcome::Error, Some(Deadline | NotTold | Stream | Transport))
             | (CaseOutcome::Fail, Some(AnswerChecks | Contract))
             | (CaseOutcome::Timeout, Some(Deadline))
             | (CaseOutcome::NotRun | CaseOutcome::Pass | CaseOutcome::Unverified, None)

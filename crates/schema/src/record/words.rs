@@ -105,6 +105,8 @@ open_vocabulary! {
     EvidenceMode {
         /// A real model answered.
         ActualInference = "actual_inference",
+        /// Another program measured; what its file says was put into a record.
+        Imported = "imported",
         /// Saved streams were read again.
         Replayed = "replayed",
         /// A simulated server answered.
