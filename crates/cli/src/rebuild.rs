@@ -66,7 +66,7 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let (plan, plan_path) = (read_plan(dir)?, dir.plan());
     let journal_path = dir.journal();
     // A journal may be larger than memory, so that it is read twice, a piece at a time.
-    let mut journal = JournalReader::new(open(&journal_path)?, &journal_path)?;
+    let mut journal = open_journal(&journal_path)?;
     let header = journal.header().clone();
     if Digest::of_value(&plan)? != header.plan_sha256 {
         bail!(
@@ -104,6 +104,11 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
     Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases, prompts })
+}
+
+/// A journal, to be read line by line.
+pub(crate) fn open_journal(path: &Path) -> anyhow::Result<JournalReader<BufReader<File>>> {
+    Ok(JournalReader::new(open(path)?, path)?)
 }
 
 /// The plan of a run directory.

@@ -5,9 +5,11 @@
 //! out, once, for the whole page.
 
 mod glossary;
+mod plots;
 mod rows;
 mod run;
 mod shell;
+mod tiles;
 mod verdict;
 
 pub use run::run_page;

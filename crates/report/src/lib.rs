@@ -11,7 +11,7 @@
 //!
 //! let record = include_bytes!("../../schema/tests/records/serving-performance-v1.json");
 //! let Document::Run(record) = Document::read(record)? else { panic!("a run record") };
-//! let page = run_page(&record)?;
+//! let page = run_page(&record, None)?;
 //! assert!(page.starts_with("<!doctype html>") && !page.contains("<script"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -19,6 +19,8 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `html/*` | one page a file, and what pages share |
+//! | `plot/*` | one plot a file, as SVG |
+//! | `requests/*` | what plots need of the lines of a journal |
 //! | `figures` | the metrics of a record, arranged as people read them |
 //! | `number`, `words` | numbers and words for people |
 
@@ -26,7 +28,10 @@ mod error;
 mod figures;
 mod html;
 mod number;
+mod plot;
+mod requests;
 mod words;
 
 pub use error::PageError;
 pub use html::{is_page, run_page};
+pub use requests::Requests;

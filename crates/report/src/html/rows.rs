@@ -119,11 +119,15 @@ fn interval(metric: &Metric) -> String {
         None => without.to_owned(),
         known => value(known, metric.unit),
     };
+    // Where the values are too few for either bound, nothing is known.
+    if interval.lower.is_none() && interval.upper.is_none() {
+        return NONE.to_owned();
+    }
     format!("{} … {}", end(interval.lower, "−∞"), end(interval.upper, "∞"))
 }
 
 /// A value by its unit: shares in percent, whole counts without digits after the point.
-fn value(value: Option<f64>, unit: Unit) -> String {
+pub(super) fn value(value: Option<f64>, unit: Unit) -> String {
     match (unit, value) {
         (Unit::Ratio, Some(value)) => share(value),
         (Unit::Count, Some(value)) => tick(value),

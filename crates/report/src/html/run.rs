@@ -6,12 +6,15 @@ use streamgauge_schema::{
 };
 
 use super::glossary::Glossary;
+use super::plots::{FailureRow, Plots, failures, not_succeeded};
 use super::rows::Tables;
 use super::shell::{Shell, fill};
+use super::tiles::{Tile, tiles};
 use super::verdict::Verdict;
 use crate::error::PageError;
 use crate::figures::Figures;
-use crate::number::{count, figure, known};
+use crate::number::{count, figure, known, of};
+use crate::requests::Requests;
 use crate::words::spaced;
 
 #[derive(Template)]
@@ -21,9 +24,13 @@ struct RunPage {
     heading: String,
     is_simulated: bool,
     verdict: Verdict,
+    tiles: Vec<Tile>,
     facts: Vec<Fact>,
     tables: Tables,
     steady: Option<Steady>,
+    plots: Option<Plots>,
+    outcomes: Vec<Fact>,
+    failures: Vec<FailureRow>,
     conditions: Vec<Fact>,
     limitations: Vec<String>,
     glossary: Glossary,
@@ -43,11 +50,12 @@ struct Steady {
     tables: Tables,
 }
 
-/// The page of a run, from its record.
+/// The page of a run, from its record and the requests of its journal. Without them the plots that need
+/// single requests are left out, and the page says so.
 ///
 /// # Errors
 /// [`PageError`], which no record that reads should cause.
-pub fn run_page(record: &RunRecord) -> Result<String, PageError> {
+pub fn run_page(record: &RunRecord, requests: Option<&Requests>) -> Result<String, PageError> {
     let heading = heading(record);
     let mut glossary = Glossary::default();
     let (tables, steady) = match record {
@@ -57,14 +65,30 @@ pub fn run_page(record: &RunRecord) -> Result<String, PageError> {
             steady(record, &mut glossary),
         ),
     };
+    let (plots, failures, outcomes) = match (record, requests) {
+        (RunRecord::V2(record), Some(requests)) => (
+            Some(Plots::of(record, requests)?),
+            failures(requests, record.load.offered),
+            outcomes(record),
+        ),
+        (RunRecord::V2(record), None) => (None, Vec::new(), outcomes(record)),
+        (RunRecord::V1(_), _) => (None, Vec::new(), Vec::new()),
+    };
     fill(&RunPage {
         shell: Shell::titled(format!("{heading} · run report")),
         heading,
         is_simulated: *record.evidence_mode() == EvidenceMode::Simulated,
         verdict: Verdict::of_run(record),
+        tiles: match record {
+            RunRecord::V1(_) => Vec::new(),
+            RunRecord::V2(record) => tiles(record),
+        },
         facts: facts(record),
         tables,
         steady,
+        plots,
+        outcomes,
+        failures,
         conditions: conditions(record.conditions()),
         limitations: record.limitations().iter().map(ToString::to_string).collect(),
         glossary,
@@ -153,6 +177,12 @@ fn steady(record: &RunRecordV2, glossary: &mut Glossary) -> Option<Steady> {
     );
     let shown = !tables.quantities.is_empty() || !tables.singles.is_empty();
     shown.then_some(Steady { place, tables })
+}
+
+/// What became of the requests that did not succeed.
+fn outcomes(record: &RunRecordV2) -> Vec<Fact> {
+    let found = not_succeeded(record).into_iter();
+    found.map(|(what, number)| Fact::new(&spaced(what), of(number, record.load.offered))).collect()
 }
 
 fn conditions(of: &[Condition]) -> Vec<Fact> {

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use streamgauge_client::{RunDir, read_regular};
-use streamgauge_report::{is_page, run_page};
+use streamgauge_report::{Requests, is_page, run_page};
+use streamgauge_schema::RunRecord;
 
 use crate::console;
+use crate::rebuild::open_journal;
 use crate::records::load;
 
 /// Longest file that is looked into before it is written over: a page has a tenth of it.
@@ -19,8 +21,24 @@ pub(super) fn html(paths: &[PathBuf], out: Option<&Path>) -> anyhow::Result<()> 
     let [run] = runs.as_slice() else {
         bail!("{} holds {} runs: a page shows one", path.display(), runs.len())
     };
-    let page = run_page(&run.record)?;
+    let page = run_page(&run.record, requests(path, &run.record)?.as_ref())?;
     write(&page, out.map_or_else(|| beside(path), Path::to_owned).as_path())
+}
+
+/// The requests of a run directory, where its journal is there.
+fn requests(path: &Path, record: &RunRecord) -> anyhow::Result<Option<Requests>> {
+    let (journal, RunRecord::V2(record)) = (RunDir::at(path).journal(), record) else {
+        return Ok(None);
+    };
+    if !journal.exists() {
+        return Ok(None);
+    }
+    let mut requests = Requests::of(record);
+    let mut lines = open_journal(&journal)?;
+    while let Some(line) = lines.next_request()? {
+        requests.add(&line);
+    }
+    Ok(Some(requests))
 }
 
 /// `report.html` in a run directory, or a file by the record's name.
