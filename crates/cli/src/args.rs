@@ -13,9 +13,9 @@ use self::turnover::TurnoverArgs;
 pub(crate) use self::values::parse_identifier;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
-    determinism::DeterminismArgs, grade::GradeArgs, import::ImportArgs, observe::ObserveArgs,
-    qualify::QualifyArgs, record::RecordArgs, report::ReportArgs, schema::SchemaArgs, sim::SimArgs,
-    verify::VerifyArgs,
+    determinism::DeterminismArgs, export::ExportArgs, grade::GradeArgs, import::ImportArgs,
+    observe::ObserveArgs, qualify::QualifyArgs, record::RecordArgs, report::ReportArgs,
+    schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Observe(ObserveArgs),
     /// Turn the result file of another tool into records
     Import(ImportArgs),
+    /// Write a record under the names of another tool
+    Export(ExportArgs),
     /// Serve a simulated model with known timing
     Sim(SimArgs),
     /// Print the JSON Schema of a document

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod decide;
 pub(crate) mod demo;
 pub(crate) mod determinism;
+pub(crate) mod export;
 pub(crate) mod grade;
 pub(crate) mod import;
 pub(crate) mod observe;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Decide(args) => decide::decide(&args),
         Command::Demo(args) => on_runtime(demo::demo(&args)),
         Command::Determinism(args) => determinism::determinism(&args),
+        Command::Export(args) => export::export(&args),
         Command::Grade(args) => grade::grade(&args),
         Command::Import(args) => import::import(&args),
         Command::Observe(args) => on_runtime(observe::observe(&args)),

@@ -6,6 +6,9 @@
 //! otherwise; single requests, where the file has them, come as lines of their own. What the file
 //! does not tell is null, and said.
 //!
+//! [`vllm_result`] goes the other way: a record under the flat keys that dashboards read from vLLM's
+//! files, each only where it is the figure that vLLM's client would have written.
+//!
 //! Everything here is a pure function of its arguments: no I/O, no clock, no runtime.
 //!
 //! ```
@@ -36,10 +39,13 @@
 //! | `found` | what a reader finds, whichever tool wrote it |
 //! | `figures`, `stat` | metrics of what was found |
 //! | `record` | a run record of it |
+//! | `export`, `edges` | a record under vLLM's keys, and what must hold for that |
 //! | `json`, `texts`, `times` | numbers, texts and times of files that others wrote |
 
 mod aiperf;
+mod edges;
 mod error;
+mod export;
 mod figures;
 mod flat;
 mod found;
@@ -54,6 +60,8 @@ mod times;
 mod tool;
 mod vllm;
 
+pub use edges::OutputEdges;
 pub use error::ImportError;
+pub use export::{ExportError, LeftOut, VllmResult, vllm_result};
 pub use import::{ImportOptions, Imported, SourceFile, import, request_lines};
 pub use tool::{Tool, UnknownTool};

@@ -50,6 +50,16 @@ impl Stat {
         }
     }
 
+    /// The statistic that a word in the id of a metric stands for.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        match word {
+            "median" | "std" => None,
+            "pstddev" => Some(Self::PopulationStddev),
+            "stddev" => Some(Self::SampleStddev),
+            other => Self::of_key(other, Self::SampleStddev),
+        }
+    }
+
     /// Its name at the end of a label.
     pub(crate) fn label(&self) -> String {
         match self {
@@ -119,5 +129,15 @@ mod tests {
             let found = Stat::of_key(key, Stat::PopulationStddev).map(|stat| stat.word());
             assert_eq!(found.as_deref(), expected, "{key}");
         }
+    }
+
+    #[test]
+    fn words_lead_back() {
+        for statistic in Statistic::ALL {
+            let stat = Stat::from(statistic);
+            assert_eq!(Stat::of_word(&stat.word()), Some(stat));
+        }
+        assert_eq!(Stat::of_word("pstddev"), Some(Stat::PopulationStddev));
+        assert_eq!(Stat::of_word("median"), None);
     }
 }

@@ -124,14 +124,19 @@ fn outcomes(file: &File) -> Result<Outcomes, ImportError> {
 
 fn load(file: &File) -> FoundLoad {
     let rate_per_s = file.request_rate.as_ref().and_then(Value::as_f64);
-    let rate = rate_per_s.map_or("unlimited".to_owned(), |rate| format!("{rate:?} a second"));
+    let is_told = file.request_rate.as_ref().is_some_and(|rate| !rate.is_null());
+    let rate = match rate_per_s {
+        Some(rate) => format!("{rate:?} a second"),
+        None if is_told => "unlimited".to_owned(),
+        None => "not told".to_owned(),
+    };
     let under_way =
         file.max_concurrency.map_or("no limit".to_owned(), |most| format!("at most {most}"));
     let burstiness = file.burstiness.map_or("not told".to_owned(), |it| format!("{it:?}"));
     let prompts = file.num_prompts.map_or("not told".to_owned(), |prompts| prompts.to_string());
     let ramp = file.ramp_up_strategy.as_ref().map_or("", |_| ", ramped up");
     FoundLoad {
-        is_told: true,
+        is_told,
         concurrency: file.max_concurrency,
         rate_per_s,
         words: format!(

@@ -6,13 +6,14 @@ use crate::process::{finish, run, streamgauge};
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 17] = [
+    const COMMANDS: [&str; 18] = [
         "",
         "calibrate",
         "compare",
         "decide",
         "demo",
         "determinism",
+        "export",
         "grade",
         "import",
         "observe",

@@ -104,3 +104,79 @@ fn what_cannot_be_imported_is_named() {
         assert!(!out.exists());
     }
 }
+
+/// `evalscope#1101` again: what vLLM's client would have said of the same run, from the same raw data.
+#[test]
+fn a_run_goes_out_under_vllms_keys_and_comes_back_as_the_same_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (_sim, url) = server(quick());
+    assert_eq!(measure(&url, &path("runs"), &[]).code, Some(0));
+    let dir = only_run(&path("runs"));
+    let file = path("result.json");
+    let args = ["export", "--vllm", dir.to_str().unwrap(), "-o", file.to_str().unwrap()];
+    let finished = run(args);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.stderr.contains("null: max_output_tokens_per_s: "), "{}", finished.stderr);
+    let finished_export = finished.stderr;
+    assert_eq!(run(args).code, Some(2), "what exists is not written over");
+
+    let read = |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
+    let record = read(&dir.join("record.json"));
+    let exported = read(&file);
+    assert_eq!((&exported["completed"], &exported["request_rate"]), (&8.into(), &"inf".into()));
+    let finished = import("vllm", file.to_str().unwrap(), &path("back"), &[]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let back = read(&only(&path("back")).join("record.json"));
+    let value = |record: &Value, id: &str| -> Value {
+        let metrics = record["metrics"].as_array().unwrap();
+        let found = metrics.iter().find(|metric| metric["id"] == id);
+        found.unwrap_or_else(|| panic!("no {id}"))["value"].clone()
+    };
+    // On a busy machine the event with the role alone may come a millisecond before the first text.
+    let is_ttft_written = exported["mean_ttft_ms"].is_number();
+    assert_ne!(is_ttft_written, finished_export.contains("null: *_ttft_ms: in "));
+    let latencies = [("ttft_mean_ms", "vllm_ttft_mean_ms"), ("ttft_p99_ms", "vllm_ttft_p99_ms")];
+    let figures = [
+        ("chunk_interval_p50_ms", "vllm_itl_p50_ms"),
+        ("request_throughput_per_s", "vllm_request_throughput_per_s"),
+        ("completion_throughput_tps", "vllm_output_throughput_tok_per_s"),
+        ("batch_duration_seconds", "vllm_duration_s"),
+    ];
+    for (ours, theirs) in latencies.into_iter().filter(|_| is_ttft_written).chain(figures) {
+        assert_eq!(value(&record, ours), value(&back, theirs), "{ours}");
+    }
+    // Out once more, under the same keys.
+    let again = run(["export", "--vllm", only(&path("back")).to_str().unwrap()]);
+    let again: Value = serde_json::from_str(&again.stdout).unwrap();
+    for key in ["mean_ttft_ms", "median_itl_ms", "std_ttft_ms", "duration", "completed"] {
+        assert_eq!(again[key], exported[key], "{key}");
+    }
+
+    // A record alone does not tell where events without output were.
+    let alone = run(["export", "--vllm", dir.join("record.json").to_str().unwrap()]);
+    assert!(alone.stderr.contains("null: *_ttft_ms: "), "{}", alone.stderr);
+    let alone: Value = serde_json::from_str(&alone.stdout).unwrap();
+    assert_eq!((&alone["mean_ttft_ms"], &alone["completed"]), (&Value::Null, &8.into()));
+}
+
+#[test]
+fn what_cannot_be_exported_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path();
+    assert_eq!(import("aiperf", &sample("aiperf.json"), out, &[]).code, Some(0));
+    let aiperf = only(out).to_str().unwrap().to_owned();
+    assert_eq!(import("sglang", &sample("sglang.jsonl"), out, &[]).code, Some(0));
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../schema/tests/records/serving-performance-v1.json");
+    let cases = [
+        (aiperf.as_str(), "was imported from a tool whose figures are not vLLM's"),
+        (out.to_str().unwrap(), "holds 3 runs; name one of them"),
+        (golden.to_str().unwrap(), "is a record of version 1"),
+    ];
+    for (path, expected) in cases {
+        let finished = run(["export", "--vllm", path]);
+        assert_eq!(finished.code, Some(2), "{path}");
+        assert!(finished.stderr.contains(expected), "{}", finished.stderr);
+    }
+}
