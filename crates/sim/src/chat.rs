@@ -18,6 +18,8 @@ pub(crate) struct ChatRequest {
     pub(crate) prompt: Prompt,
     /// Words of all message contents, split at white space: the prompt tokens.
     pub(crate) prompt_words: u64,
+    /// Those of them that came from a cache; `None` without one.
+    pub(crate) cached_words: Option<u64>,
     pub(crate) stream: bool,
     pub(crate) usage: StreamUsage,
 }
@@ -63,6 +65,7 @@ impl ChatRequest {
             order: order
                 .map_err(|error| ApiError::bad_request(Some("sim.fault"), error.to_string()))?,
             prompt_words: text.split_whitespace().count() as u64,
+            cached_words: None,
             prompt: Prompt { answer: sim.answer, instruction, text },
             stream: wire.stream.unwrap_or_default(),
             usage: match (options.include_usage, options.continuous_usage_stats) {

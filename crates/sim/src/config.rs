@@ -55,6 +55,10 @@ pub struct SimConfig {
     pub model: String,
     /// Added to `ttft` for each word of the prompt. Default zero; at most a second.
     pub prefill_per_word: Duration,
+    /// Whether the beginnings of prompts are cached, as of servers that keep prefixes: usage then says
+    /// how many words began an earlier prompt too, and these take no prefill. Default `false`; with it,
+    /// what is due when depends on the requests before.
+    pub prompt_cache: bool,
     /// Share of the token limit that is spent on reasoning before the answer. Default 0; 0 to 1.
     pub reasoning_ratio: f64,
     /// When the chunk that only names the role is sent. Default [`RoleChunk::WithFirstToken`].
@@ -85,6 +89,7 @@ impl Default for SimConfig {
             max_body_bytes: 64 << 20,
             model: "sim-model".to_owned(),
             prefill_per_word: Duration::ZERO,
+            prompt_cache: false,
             reasoning_ratio: 0.0,
             role_chunk: RoleChunk::WithFirstToken,
             seed: 0,

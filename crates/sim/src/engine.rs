@@ -2,10 +2,10 @@
 //!
 //! Pure: times count from the receipt of the request, and nothing here reads a clock. Without
 //! jitter the k-th output event (from 0) is due at `ttft + words · prefill_per_word + k ·
-//! interval`; under jitter each of the two parts of that sum, and each interval, is multiplied by
-//! its own factor. The due times are absolute: a late event makes no later one late. Finish reason,
-//! usage and end mark are due with the last output event; a response that is not streamed, head
-//! included, too.
+//! interval`, words that came from a cache left out; under jitter each of the two parts of that sum,
+//! and each interval, is multiplied by its own factor. The due times are absolute: a late event makes
+//! no later one late. Finish reason, usage and end mark are due with the last output event; a response
+//! that is not streamed, head included, too.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -98,7 +98,7 @@ impl Plan {
         answer: Answer,
         key: &str,
     ) -> Self {
-        let mut pace = Pace::new(config, request.prompt_words, key);
+        let mut pace = Pace::new(config, request, key);
         let first = pace.first();
         let finish = answer.finish;
         let mut outputs = Vec::new();
@@ -132,7 +132,7 @@ impl Plan {
 
     /// When the first output of a request's response is due, whatever the answer is.
     pub(crate) fn first_output(config: &SimConfig, request: &ChatRequest, key: &str) -> Duration {
-        Pace::new(config, request.prompt_words, key).first()
+        Pace::new(config, request, key).first()
     }
 
     /// The same response under a fault. A status fault replaces the response and is no matter of a
@@ -199,11 +199,12 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(config: &SimConfig, prompt_words: u64, key: &str) -> Self {
+    fn new(config: &SimConfig, request: &ChatRequest, key: &str) -> Self {
+        let words = request.prompt_words - request.cached_words.unwrap_or(0);
         Self {
             interval: config.interval,
             jitter: config.jitter,
-            prefill: config.prefill_per_word * u32::try_from(prompt_words).unwrap_or(u32::MAX),
+            prefill: config.prefill_per_word * u32::try_from(words).unwrap_or(u32::MAX),
             rng: generator(config.seed, Purpose::Timing, key),
             ttft: config.ttft,
         }

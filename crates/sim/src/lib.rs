@@ -23,7 +23,8 @@
 //!   contents.
 //! - **Tokens and usage.** `max_tokens`, `max_completion_tokens` and `ignore_eos` are honoured. A
 //!   stream reports usage only if `stream_options.include_usage` asks for it
-//!   (`continuous_usage_stats`: in every chunk).
+//!   (`continuous_usage_stats`: in every chunk). With [`SimConfig::prompt_cache`] it says which prompt
+//!   tokens came from a cache.
 //! - **Faults.** [`FaultRule`]s strike every n-th request. A request orders a fault for itself by
 //!   the header `x-sim-fault` or the body member `"sim": {"fault": "…"}`, in the text form of
 //!   [`FaultKind`]; `none` switches the rules off for it. Some faults break a response, others make
@@ -66,6 +67,7 @@ mod engine;
 mod error;
 mod faults;
 mod paced;
+mod prompt_cache;
 mod raw;
 mod render;
 mod seeded;

@@ -27,6 +27,8 @@ pub(crate) struct Renderer {
 struct Counts {
     completion: u64,
     prompt: u64,
+    /// Prompt tokens from a cache; `None` without one.
+    cached: Option<u64>,
     reasoning: u64,
 }
 
@@ -44,7 +46,12 @@ impl Renderer {
             buffer: BytesMut::new(),
             continuous_usage: request.usage == StreamUsage::Continuous,
             opening: opening.freeze(),
-            usage: Counts { completion: 0, prompt: request.prompt_words, reasoning: 0 },
+            usage: Counts {
+                completion: 0,
+                prompt: request.prompt_words,
+                cached: request.cached_words,
+                reasoning: 0,
+            },
         }
     }
 
@@ -139,6 +146,7 @@ impl Counts {
             completion_tokens: self.completion,
             completion_tokens_details: (self.reasoning > 0).then_some(details),
             prompt_tokens: self.prompt,
+            prompt_tokens_details: self.cached.map(|cached_tokens| PromptDetails { cached_tokens }),
             total_tokens: self.prompt + self.completion,
         }
     }
@@ -193,6 +201,13 @@ struct Usage {
     total_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     completion_tokens_details: Option<CompletionDetails>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Serialize)]
+struct PromptDetails {
+    cached_tokens: u64,
 }
 
 #[derive(Serialize)]

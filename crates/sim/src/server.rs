@@ -19,6 +19,7 @@ use crate::alarm::{Alarms, Ringer};
 use crate::config::SimConfig;
 use crate::crossing::Crossing;
 use crate::error::SimError;
+use crate::prompt_cache::PromptCache;
 use crate::service::answer;
 use crate::socket::{Socket, Tap};
 
@@ -32,6 +33,7 @@ pub struct Sim {
     pub(crate) account: Account,
     pub(crate) config: SimConfig,
     pub(crate) crossing: Crossing,
+    pub(crate) prompt_cache: PromptCache,
 }
 
 impl Sim {
@@ -54,7 +56,12 @@ impl Sim {
     pub(crate) fn new(config: SimConfig) -> Result<Self, SimError> {
         config.check()?;
         let account = Account::new(config.account_limit, config.event_times);
-        Ok(Self { account, config, crossing: Crossing::default() })
+        Ok(Self {
+            account,
+            config,
+            crossing: Crossing::default(),
+            prompt_cache: PromptCache::default(),
+        })
     }
 
     /// Needs the context of a runtime.

@@ -84,7 +84,7 @@ async fn chat(
     let id = text_header(&head.headers, "x-request-id").map(str::to_owned);
     let entry = sim.account.open(receipt, id);
 
-    let (request, fault) = match admit(sim, &head.headers, &body, &entry) {
+    let (mut request, fault) = match admit(sim, &head.headers, &body, &entry) {
         Ok(admitted) => admitted,
         Err(error) => return Ok(rejection(&entry, &error, None)),
     };
@@ -93,6 +93,9 @@ async fn chat(
         let error = ApiError::new(status, format!("simulated status {code}"));
         return Ok(rejection(&entry, &error, retry_after_s));
     }
+
+    request.cached_words =
+        sim.config.prompt_cache.then(|| sim.prompt_cache.take(&request.prompt.text));
 
     let model = match fault {
         Some(FaultKind::OtherModel) => format!("{}-other", request.model),

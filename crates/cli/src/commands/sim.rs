@@ -41,6 +41,9 @@ pub(crate) struct SimArgs {
     /// Added to the time to first output for each word of the prompt, in microseconds
     #[arg(long, value_name = "US", default_value_t = 0)]
     prefill_us_per_word: u64,
+    /// Cache the beginnings of prompts, which then take no prefill, and say so in usage
+    #[arg(long)]
+    prompt_cache: bool,
     /// Tokens in each event
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     tokens_per_event: u32,
@@ -104,6 +107,7 @@ pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
         kernel_stamps: args.kernel_stamps,
         model: args.model.clone(),
         prefill_per_word: Duration::from_micros(args.prefill_us_per_word),
+        prompt_cache: args.prompt_cache,
         reasoning_ratio: args.reasoning_ratio,
         seed: args.seed,
         tokens_per_event: args.tokens_per_event,

@@ -151,6 +151,28 @@ fn prompts_of_two_runs_are_apart_unless_asked_for() {
     assert_eq!(digests(&["--allow-cached-prompts"]), digests(&["--allow-cached-prompts"]));
 }
 
+/// sgl-project/sglang#13934: a warm-up that replays a prompt of the measurement leaves it in the cache.
+#[test]
+fn a_servers_cache_holds_nothing_of_what_is_measured_unless_asked_for() {
+    let (_server, url) = server(SimConfig { prompt_cache: true, ..quick() });
+    let cached = |more: &[&str]| -> Vec<u64> {
+        let folder = tempfile::tempdir().unwrap();
+        load(&url, folder.path(), &[&["--requests", "4", "--warmup", "2"], more].concat());
+        let journal =
+            fs::read_to_string(only_run(folder.path()).join("observations.jsonl")).unwrap();
+        let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let measured = lines.filter(|line| line["request"]["stage"] == "measured");
+        let tokens =
+            |line: Value| line["request"]["observation"]["usage"]["cached_tokens"].as_u64();
+        measured.map(|line| tokens(line).unwrap()).collect()
+    };
+    assert_eq!(cached(&[]), [0; 4]);
+    assert_eq!(cached(&[]), [0; 4], "a second run meets what the first one left");
+    cached(&["--allow-cached-prompts"]);
+    let again = cached(&["--allow-cached-prompts"]);
+    assert!(again.iter().all(|tokens| *tokens > 0), "{again:?}");
+}
+
 #[test]
 fn prompts_get_the_length_that_the_server_counts() {
     let (_server, url) = server(quick());

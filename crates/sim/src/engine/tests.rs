@@ -12,6 +12,7 @@ fn request(stream: bool, usage: StreamUsage) -> ChatRequest {
         order: None,
         prompt: Prompt { answer: None, instruction: String::new(), text: String::new() },
         prompt_words: 3,
+        cached_words: None,
         stream,
         usage,
     }
