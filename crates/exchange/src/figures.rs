@@ -94,7 +94,7 @@ fn statistic_of(stat: &Stat) -> Option<Statistic> {
 /// A metric without its value.
 fn bare(tool: Tool, spec: &QuantitySpec, stat: &Stat) -> Result<Metric, ImportError> {
     let direction = if stat.is_spread() { Direction::Neutral } else { spec.direction };
-    let id = format!("{}_{}_{}", spec.id, stat.word(), suffix(spec.unit));
+    let id = format!("{}_{}_{}", spec.id, stat.word(), spec.unit.id_suffix());
     let label = format!("{} ({}), {}", spec.name, tool.as_str(), stat.label());
     let definition = format!("{} of {}", stat.phrase(), spec.meaning);
     metric(tool, &id, &label, definition, (spec.unit, direction))
@@ -135,17 +135,4 @@ fn metric(
 
 fn population(tool: Tool) -> Result<PublicText, ImportError> {
     public(format!("requests that {tool} counts as successful"))
-}
-
-/// How the ids of a unit end.
-fn suffix(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Count => "count",
-        Unit::Milliseconds => "ms",
-        Unit::Ratio => "ratio",
-        Unit::RequestsPerSecond => "per_s",
-        Unit::Seconds => "s",
-        Unit::Tokens => "tok",
-        Unit::TokensPerSecond => "tok_per_s",
-    }
 }

@@ -156,7 +156,7 @@ impl Family {
     }
 
     fn statistic(&self, quantity: &str, statistic: Statistic, window: WindowName) -> Named {
-        let (word, unit) = (statistic.word(), suffix(self.unit));
+        let (word, unit) = (statistic.word(), self.unit.id_suffix());
         let whole_id = format!("{quantity}_{word}_{unit}");
         let is_steady = window == WindowName::Steady;
         let id =
@@ -233,18 +233,5 @@ impl Named {
             statistic: entry.statistic,
             version_1: entry.version_1,
         })
-    }
-}
-
-/// How ids end that name a unit.
-fn suffix(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Count => "count",
-        Unit::Milliseconds => "ms",
-        Unit::Ratio => "ratio",
-        Unit::RequestsPerSecond => "per_s",
-        Unit::Seconds => "s",
-        Unit::Tokens => "tok",
-        Unit::TokensPerSecond => "tok_per_s",
     }
 }

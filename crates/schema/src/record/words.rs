@@ -32,6 +32,26 @@ closed_vocabulary! {
     }
 }
 
+impl Unit {
+    /// The word with which the id of a metric in it ends, as in `ttft_p50_ms`.
+    ///
+    /// ```
+    /// assert_eq!(streamgauge_schema::Unit::TokensPerSecond.id_suffix(), "tok_per_s");
+    /// ```
+    #[must_use]
+    pub fn id_suffix(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Milliseconds => "ms",
+            Self::Ratio => "ratio",
+            Self::RequestsPerSecond => "per_s",
+            Self::Seconds => "s",
+            Self::Tokens => "tok",
+            Self::TokensPerSecond => "tok_per_s",
+        }
+    }
+}
+
 closed_vocabulary! {
     /// Which way a metric gets better.
     Direction {
