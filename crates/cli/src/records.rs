@@ -28,11 +28,21 @@ pub(crate) fn load_all(paths: &[PathBuf]) -> anyhow::Result<Vec<LoadedRun>> {
 
 /// The records behind a path: a record, a run directory, or a folder of them.
 pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<LoadedRun>> {
-    if !path.is_dir() {
-        return Ok(vec![LoadedRun { record: load_record(path)?, prompts: None }]);
+    places(path)?.iter().map(|place| load_place(place)).collect()
+}
+
+/// The record of a record's file or a run directory.
+pub(crate) fn load_place(place: &Path) -> anyhow::Result<LoadedRun> {
+    if place.is_dir() {
+        return load_run(&RunDir::at(place));
     }
-    if RunDir::at(path).record().exists() {
-        return Ok(vec![load_run(&RunDir::at(path))?]);
+    Ok(LoadedRun { record: load_record(place)?, prompts: None })
+}
+
+/// What a path names: a file, a run directory, or the run directories of a folder, by their names.
+pub(crate) fn places(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() || RunDir::at(path).record().exists() {
+        return Ok(vec![path.to_owned()]);
     }
     let mut found: Vec<PathBuf> = std::fs::read_dir(path)
         .with_context(|| format!("cannot read {}", path.display()))?
@@ -43,7 +53,7 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<LoadedRun>> {
     if found.is_empty() {
         bail!("{} is no run directory and holds none", path.display());
     }
-    found.iter().map(|folder| load_run(&RunDir::at(folder))).collect()
+    Ok(found)
 }
 
 /// The record of a run directory, which must be what its journal gives.

@@ -21,6 +21,7 @@
 //! | `html/*` | one page a file, and what pages share |
 //! | `plot/*` | one plot a file, as SVG |
 //! | `requests/*` | what plots need of the lines of a journal |
+//! | `table/*` | metrics and requests as tables for other programs |
 //! | `figures` | the metrics of a record, arranged as people read them |
 //! | `number`, `words` | numbers and words for people |
 
@@ -30,8 +31,12 @@ mod html;
 mod number;
 mod plot;
 mod requests;
+mod table;
 mod words;
 
 pub use error::PageError;
 pub use html::{is_page, run_page};
 pub use requests::Requests;
+#[cfg(feature = "parquet")]
+pub use table::RequestParquet;
+pub use table::{MetricTable, RequestRow, RequestTable};

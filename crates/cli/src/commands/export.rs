@@ -1,17 +1,16 @@
 //! `streamgauge export`: a record under the names of another tool.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use streamgauge_client::{JournalReader, RunDir, open_regular, write_new};
+use streamgauge_client::{RunDir, write_new};
 use streamgauge_exchange::{LeftOut, OutputEdges, vllm_result};
 use streamgauge_schema::{RunRecord, RunRecordV2};
 
 use crate::console;
 use crate::exit::Exit;
+use crate::rebuild::open_journal;
 use crate::records::{LoadedRun, load};
 
 /// Arguments of `export`.
@@ -76,9 +75,7 @@ fn edges(path: &Path) -> anyhow::Result<Option<OutputEdges>> {
     if !journal.exists() {
         return Ok(None);
     }
-    let file = open_regular(&journal);
-    let file: File = file.with_context(|| format!("cannot read {}", journal.display()))?;
-    let mut lines = JournalReader::new(BufReader::new(file), &journal)?;
+    let mut lines = open_journal(&journal)?;
     let mut edges = OutputEdges::default();
     while let Some(line) = lines.next_request()? {
         edges.add(&line);

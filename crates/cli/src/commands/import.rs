@@ -19,7 +19,7 @@ use crate::input::read_bytes;
 use crate::show::{self, Page};
 
 /// Single requests, beside the record.
-const REQUESTS: &str = "requests.jsonl";
+pub(crate) const REQUESTS: &str = "requests.jsonl";
 
 /// Arguments of `import`.
 #[derive(Debug, Args)]

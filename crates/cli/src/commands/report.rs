@@ -1,10 +1,13 @@
 //! `streamgauge report`: what people and other tools read, made from records.
 
 mod html;
+mod table;
 
 use std::path::PathBuf;
 
 use clap::Args;
+
+use self::table::CsvTable;
 
 use crate::exit::Exit;
 
@@ -13,15 +16,17 @@ use crate::exit::Exit;
 #[command(after_help = "\
 Examples:
   streamgauge report --html runs/build-7-…             # writes report.html into it
-  streamgauge report --html -o build-7.html runs/build-7-…/record.json")]
+  streamgauge report --html -o build-7.html runs/build-7-…/record.json
+  streamgauge report --csv requests runs/build-7-… > requests.csv
+  streamgauge report --csv metrics runs -o metrics.csv")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     format: ReportFormat,
-    /// Run directory or record
+    /// Run directories, records, or folders of run directories; a page shows one
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// File to write, or - for standard output [default: report.html in the run directory, or
-    /// beside the record by its name]
+    /// File to write, or - for standard output [default: a page goes to report.html in the run
+    /// directory, or beside the record by its name; a table to standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -33,10 +38,23 @@ struct ReportFormat {
     /// One self-contained page, which needs no network and no script
     #[arg(long)]
     html: bool,
+    /// A table for spreadsheets and data frames: missing values are empty, units are in the names of
+    /// columns. Requests are as private as their journal
+    #[arg(long, value_name = "ROWS", value_enum)]
+    csv: Option<CsvTable>,
+    /// Requests as Apache Parquet, with the arrivals of output as lists; in programs that were built
+    /// with the feature parquet
+    #[arg(long)]
+    parquet: bool,
 }
 
 /// Writes what was asked for.
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    html::html(&args.paths, args.out.as_deref())?;
+    let out = args.out.as_deref();
+    match args.format.csv {
+        Some(table) => table::csv(table, &args.paths, out)?,
+        None if args.format.parquet => table::parquet(&args.paths, out)?,
+        None => html::html(&args.paths, out)?,
+    }
     Ok(Exit::Done)
 }

@@ -23,4 +23,5 @@ mod process;
 mod qualify;
 mod reported;
 mod secrets;
+mod tabled;
 mod turnover;
