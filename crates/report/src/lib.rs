@@ -35,7 +35,7 @@ mod table;
 mod words;
 
 pub use error::PageError;
-pub use html::{is_page, run_page};
+pub use html::{comparison_page, is_page, run_page, search_page, sweep_page};
 pub use requests::Requests;
 #[cfg(feature = "parquet")]
 pub use table::RequestParquet;

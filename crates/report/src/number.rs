@@ -50,6 +50,21 @@ pub(crate) fn share(value: f64) -> String {
     format!("{} %", tick(value * 100.0))
 }
 
+/// A change in percent with its sign and two decimals, without the unit.
+pub(crate) fn change(value: f64) -> String {
+    let text = if value.abs() < 1e6 { format!("{value:+.2}") } else { format!("{value:+.2e}") };
+    text.replace('-', "−")
+}
+
+/// A p-value; one too small to be told from 0 is said to be small.
+pub(crate) fn p_value(value: Option<f64>) -> String {
+    match value {
+        None => NONE.to_owned(),
+        Some(value) if value < 0.0001 => "< 0.0001".to_owned(),
+        Some(value) => format!("{value:.4}"),
+    }
+}
+
 /// So many of so many.
 pub(crate) fn of(part: u64, whole: u64) -> String {
     format!("{} of {}", count(part), count(whole))
@@ -104,6 +119,8 @@ mod tests {
             assert_eq!(tick(value), expected);
         }
         assert_eq!([share(1.0), share(0.025), share(0.333_33)], ["100 %", "2.5 %", "33.3 %"]);
+        assert_eq!([change(-5.1908), change(0.0), change(1e9)], ["−5.19", "+0.00", "+1.00e9"]);
+        assert_eq!([p_value(None), p_value(Some(1e-9))], ["—", "< 0.0001"]);
         assert_eq!(of(60, 1064), "60 of 1,064");
     }
 }

@@ -4,9 +4,12 @@
 //! Invariant: a plot has at most a few points for each of its pixels, however many requests a run has.
 
 mod axis;
+mod curve;
 mod ecdf;
+mod forest;
 mod histogram;
 mod over_time;
+mod probes;
 mod timeline;
 
 use plotters::coord::Shift;
@@ -15,9 +18,12 @@ use plotters::style::{IntoTextStyle, TextStyle};
 
 use crate::error::PageError;
 
+pub(crate) use curve::{Line, Place, curve};
 pub(crate) use ecdf::{Curve, ecdf};
+pub(crate) use forest::{Held, forest};
 pub(crate) use histogram::histogram;
 pub(crate) use over_time::{inflight, token_rate};
+pub(crate) use probes::probes;
 pub(crate) use timeline::timeline;
 
 /// Width of a plot. It is shown at about half of it, as the backend rounds to whole units.
@@ -32,6 +38,8 @@ type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 /// A colour by what it means. Each has a rule for dark pages in the style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colour {
+    Bad,
+    Beyond,
     First,
     Grid,
     Ink,
@@ -47,6 +55,8 @@ impl Colour {
     /// As it is drawn.
     fn rgb(self) -> RGBColor {
         match self {
+            Self::Bad => RGBColor(0xa3, 0x27, 0x1b),
+            Self::Beyond => RGBColor(0xfb, 0xe9, 0xe6),
             Self::First => RGBColor(0x1d, 0x5a, 0x86),
             Self::Grid => RGBColor(0xd8, 0xde, 0xe5),
             Self::Ink => RGBColor(0x1b, 0x21, 0x29),
@@ -62,6 +72,8 @@ impl Colour {
     /// The class of the sample beside its words.
     pub(crate) fn class(self) -> &'static str {
         match self {
+            Self::Bad => "bad",
+            Self::Beyond => "beyond",
             Self::First => "first",
             Self::Grid => "grid",
             Self::Ink => "ink",
@@ -140,6 +152,8 @@ mod tests {
     fn every_colour_has_a_dark_one_and_a_sample() {
         let style = include_str!("../templates/style.css");
         for colour in [
+            Colour::Bad,
+            Colour::Beyond,
             Colour::First,
             Colour::Grid,
             Colour::Ink,

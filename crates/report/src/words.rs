@@ -1,6 +1,6 @@
 //! Words that records have as identifiers, for people.
 
-use streamgauge_schema::{Direction, Unit};
+use streamgauge_schema::{Direction, GateStanding, SearchedLoad, Unit};
 
 /// A unit as it stands behind a figure; a count and a share have none.
 pub(crate) fn unit(unit: Unit) -> &'static str {
@@ -40,4 +40,23 @@ pub(crate) fn spaced(word: &str) -> String {
 /// A count with its noun, in the number that goes with it.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", crate::number::count(count), if count == 1 { one } else { many })
+}
+
+/// What a search varied.
+pub(crate) fn searched(load: SearchedLoad) -> &'static str {
+    match load {
+        SearchedLoad::Clients => "clients",
+        SearchedLoad::RequestsPerS => "requests per second",
+    }
+}
+
+/// How a gate, or all of them, stand.
+pub(crate) fn standing(of: GateStanding) -> &'static str {
+    match of {
+        GateStanding::Fail => "fail",
+        GateStanding::Inconclusive => "inconclusive",
+        GateStanding::Ineligible => "ineligible",
+        GateStanding::NotEvaluated => "not evaluated",
+        GateStanding::Pass => "pass",
+    }
 }

@@ -15,18 +15,22 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  streamgauge report --html runs/build-7-…             # writes report.html into it
-  streamgauge report --html -o build-7.html runs/build-7-…/record.json
+  streamgauge report --html runs/build-7-…             # a run: writes report.html into it
+  streamgauge report --html qualifications/change-…    # its comparison, with its runs' curves
+  streamgauge report --html comparison.json runs       # any comparison; its runs lie in a folder
+  streamgauge report --html runs/build-7-search-….json # a search, and its probes beside it
+  streamgauge report --html -o sweep.html runs/c1-… runs/c8-… runs/c32-…
   streamgauge report --csv requests runs/build-7-… > requests.csv
   streamgauge report --csv metrics runs -o metrics.csv")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     format: ReportFormat,
-    /// Run directories, records, or folders of run directories; a page shows one
+    /// Run directories, records, or folders of run directories. A page is of one run or of several,
+    /// or of a comparison, a search or a qualification, behind which folders of its runs may stand
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// File to write, or - for standard output [default: a page goes to report.html in the run
-    /// directory, or beside the record by its name; a table to standard output]
+    /// File to write, or - for standard output [default: a page goes to report.html in the
+    /// directory, or beside the file by its name; a table to standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

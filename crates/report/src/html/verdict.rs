@@ -1,10 +1,12 @@
 //! What a page says first.
 
-use streamgauge_schema::{RunRecord, RunRecordV2, RunStatus};
+use streamgauge_metrics::{Compared, Standings};
+use streamgauge_schema::{GateStanding, RunRecord, RunRecordV2, RunStatus};
 
+use super::gates::tone;
 use crate::figures::spec;
 use crate::number::{of, share};
-use crate::words::counted;
+use crate::words::{counted, standing};
 
 /// The verdict on what a page shows.
 #[derive(Debug)]
@@ -55,6 +57,45 @@ impl Verdict {
                 Self { tone: Tone::Open, word: word.to_owned(), text, reasons: Vec::new() }
             }
             RunRecord::V2(record) => Self::of_run_2(record),
+        }
+    }
+
+    /// What the gates of a comparison amount to, and which of them did not pass.
+    pub(super) fn of_gates(standings: &Standings, rule: &str, compared: Compared<'_>) -> Self {
+        let outcome = standings.outcome;
+        let word = match outcome {
+            GateStanding::Fail => "Fail",
+            GateStanding::Inconclusive => "Inconclusive",
+            GateStanding::Ineligible => "Ineligible",
+            GateStanding::NotEvaluated => "Not evaluated",
+            GateStanding::Pass => "Pass",
+        };
+        let passed = standings.gates.iter().filter(|it| it.verdict == GateStanding::Pass).count();
+        let text = format!(
+            "By the {rule} rule {} gates passed.",
+            of(passed as u64, standings.gates.len() as u64)
+        );
+        let mut open: Vec<_> =
+            standings.gates.iter().filter(|it| it.verdict != GateStanding::Pass).collect();
+        open.sort_by_key(|it| it.verdict != outcome);
+        let turnover = standings.turnover.filter(|it| *it != GateStanding::Pass).map(|it| {
+            let why = match compared {
+                Compared::V2(comparison) => {
+                    comparison.turnover.as_ref().map(|it| it.reason.as_str())
+                }
+                Compared::V1(_) => None,
+            };
+            let why = why.unwrap_or("not every request had exactly the controlled output");
+            format!("Turnover: {}: {why}.", standing(it))
+        });
+        let gates = open.into_iter().map(|it| {
+            format!("{} in cell {}: {}: {}.", it.metric, it.cell, standing(it.verdict), it.reason)
+        });
+        Self {
+            tone: tone(outcome),
+            word: word.to_owned(),
+            text,
+            reasons: turnover.into_iter().chain(gates).collect(),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::number::tick;
 const LEFT: u32 = 116;
 const BELOW: u32 = 84;
 const ABOVE: u32 = 52;
-const RIGHT: u32 = 36;
+const RIGHT: u32 = 56;
 
 /// One axis. Where it is logarithmic its bounds and ticks are logarithms.
 #[derive(Clone, Debug)]
