@@ -67,7 +67,7 @@ pub struct LeftOut {
 /// When the record was imported from another tool than vLLM, or a number cannot be written.
 pub fn vllm_result(
     record: &RunRecordV2,
-    edges: Option<OutputEdges>,
+    edges: Option<&OutputEdges>,
 ) -> Result<VllmResult, ExportError> {
     let mut members = Members::default();
     if record.evidence_mode == EvidenceMode::Imported {

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use streamgauge_metrics::{
-    Grounds, MAX_CASES_IN_RECORD, Span, mean_inflight, peak_inflight, performance_eligible,
+    Grounds, MAX_CASES_IN_RECORD, Span, mean_inflight, peak_inflight, performance_eligible, verify,
 };
 use streamgauge_schema::{
     Boundary, CacheState, Case, CaseOutcome, Completion, Condition, Counts, Deployment, Digest,
-    Evidence, EvidenceMode, FailureStage, Identifier, ImportedRequest, InstrumentReport,
-    IntervalBasis, LoadReport, Millis, Performance, Phase, PublicText, Role, RunRecordV2,
-    RunStatus, TimeBasis, Timestamp, TokenAccounting, Window, Windows,
+    Document, Evidence, EvidenceMode, FailureStage, Identifier, ImportedRequest, InstrumentReport,
+    IntervalBasis, LoadReport, Millis, Performance, Phase, PublicText, Role, RunRecord,
+    RunRecordV2, RunStatus, TimeBasis, Timestamp, TokenAccounting, Window, Windows,
 };
 
 use crate::error::ImportError;
@@ -77,7 +77,22 @@ pub(crate) fn record_of(
         load,
     };
     record.run_id = run_id(&options.name, record.digest(&options.name)?)?;
+    check(&record)?;
     Ok(Imported { record, requests: found.requests })
+}
+
+/// A file whose figures cannot all be, as a p99 below the median, makes no record.
+fn check(record: &RunRecordV2) -> Result<(), ImportError> {
+    let document = Document::Run(RunRecord::V2(Box::new(record.clone())));
+    let verification = verify(&document);
+    let broken = verification.broken().next();
+    broken.map_or(Ok(()), |broken| {
+        let (rule, statement) = (broken.rule, &broken.statement);
+        Err(ImportError::Contradiction {
+            place: "the file".to_owned(),
+            contradiction: format!("{rule}: {statement}, and does not"),
+        })
+    })
 }
 
 fn run_id(name: &Identifier, digest: Digest) -> Result<Identifier, ImportError> {

@@ -61,7 +61,7 @@ impl Run {
 
     /// The keys of a file, and those that were left out with their reasons.
     fn exported(&self) -> (Value, Vec<(&'static str, String)>) {
-        let result = vllm_result(&self.record(), Some(self.edges())).unwrap();
+        let result = vllm_result(&self.record(), Some(&self.edges())).unwrap();
         let left_out = result.left_out.into_iter().map(|out| (out.keys, out.reason));
         (serde_json::from_slice(&result.bytes).unwrap(), left_out.collect())
     }
@@ -141,6 +141,26 @@ fn an_event_that_moves_a_figure_takes_its_key_out() {
     assert!(file["median_e2el_ms"].is_null() && file["mean_ttft_ms"].is_number());
     assert!(reason(&left_out, "*_e2el_ms").unwrap().contains("to the last event with a choice"));
     assert!(reason(&left_out, "*_tpot_ms").is_some());
+}
+
+/// `evalscope#1101`: two tools give clearly different numbers for the same server. From the same raw
+/// data the command says ours, what vLLM's client would have said, and why they part.
+#[test]
+fn where_two_tools_part_both_figures_are_said() {
+    let mut run = seamless();
+    let record = run.record();
+    for line in run.succeeded() {
+        let seen = line.observation.as_mut().unwrap();
+        // A role alone 5 ms after the start, the first text 214 ms after it.
+        (seen.first_event_us, seen.first_output_us) = (Some(5_000), Some(214_000));
+        (seen.last_output_us, seen.elapsed_us) = (Some(914_000), 1_000_000);
+    }
+    let left_out = vllm_result(&record, Some(&run.edges())).unwrap().left_out;
+    let reason = |keys| left_out.iter().find(|out| out.keys == keys).unwrap().reason.as_str();
+    let said = reason("*_ttft_ms");
+    assert!(said.ends_with("a median of 5.0 ms there, 214.0 here"), "{said}");
+    let said = reason("*_e2el_ms");
+    assert!(said.ends_with("a median between 914.0 and 1000.0 ms there, 1000.0 here"), "{said}");
 }
 
 #[test]

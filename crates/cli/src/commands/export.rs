@@ -37,7 +37,7 @@ pub(crate) struct ExportArgs {
 /// Writes one record.
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
     let record = only_record(&args.path)?;
-    let result = vllm_result(&record, edges(&args.path)?)?;
+    let result = vllm_result(&record, edges(&args.path)?.as_ref())?;
     for LeftOut { keys, reason } in &result.left_out {
         console::remark(&format!("null: {keys}: {reason}"));
     }

@@ -3,7 +3,7 @@
 use streamgauge_schema::{Metric, RunRecordV2};
 
 use super::{Members, STATS};
-use crate::edges::OutputEdges;
+use crate::edges::{EdgeMedians, OutputEdges};
 
 const DURATION: &str = "batch_duration_seconds";
 /// Why figures of tokens part where requests failed.
@@ -21,9 +21,9 @@ struct Latency {
     key: &'static str,
     keys: &'static str,
     /// Requests of which theirs would be another one.
-    parted: fn(OutputEdges) -> u64,
-    /// What is there in those requests.
-    why: &'static str,
+    parted: fn(&OutputEdges) -> u64,
+    /// What is there in those requests, and what theirs would be.
+    why: fn(EdgeMedians) -> String,
 }
 
 const LATENCIES: [Latency; 3] = [
@@ -32,27 +32,41 @@ const LATENCIES: [Latency; 3] = [
         key: "ttft",
         keys: "*_ttft_ms",
         parted: OutputEdges::first_event_before_output,
-        why: "an event without output came first, from which vLLM counts",
+        why: |medians| {
+            let EdgeMedians { first_event_ms: theirs, first_output_ms: ours, .. } = medians;
+            format!(
+                "an event without output came first, from which vLLM counts: a median of \
+                 {theirs:.1} ms there, {ours:.1} here"
+            )
+        },
     },
     Latency {
         quantity: "tpot",
         key: "tpot",
         keys: "*_tpot_ms",
         parted: OutputEdges::output_span_moved,
-        why: "events without output came before the first output or after the last, between which \
-              vLLM counts",
+        why: |_| {
+            "events without output came before the first output or after the last, between which \
+             vLLM counts"
+                .to_owned()
+        },
     },
     Latency {
         quantity: "e2e",
         key: "e2el",
         keys: "*_e2el_ms",
         parted: OutputEdges::end_after_output,
-        why: "the request went on after its last output, and vLLM counts to the last event with a \
-              choice",
+        why: |medians| {
+            let EdgeMedians { last_output_ms: least, end_ms: ours, .. } = medians;
+            format!(
+                "the request went on after its last output, and vLLM counts to the last event with \
+                 a choice: a median between {least:.1} and {ours:.1} ms there, {ours:.1} here"
+            )
+        },
     },
 ];
 
-pub(super) fn write(record: &RunRecordV2, edges: Option<OutputEdges>, members: &mut Members) {
+pub(super) fn write(record: &RunRecordV2, edges: Option<&OutputEdges>, members: &mut Members) {
     members.head(record);
     settings(record, members);
     totals(record, members);
@@ -63,11 +77,9 @@ pub(super) fn write(record: &RunRecordV2, edges: Option<OutputEdges>, members: &
         match (parted, edges) {
             (Some(0), _) => {}
             (Some(parted), Some(edges)) => {
+                let why = edges.medians().map(latency.why).unwrap_or_default();
                 let of = edges.requests();
-                members.leave_out(
-                    latency.keys,
-                    format!("in {parted} of {of} requests {}", latency.why),
-                );
+                members.leave_out(latency.keys, format!("in {parted} of {of} requests {why}"));
             }
             _ => members.leave_out(latency.keys, JOURNAL_NEEDED),
         }

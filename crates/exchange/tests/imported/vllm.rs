@@ -168,6 +168,10 @@ fn what_is_wrong_is_named_with_its_place() {
             "how many failed is not told",
         ),
         (change("total_output_tokens", json!(19)), "total_output_tokens is 19"),
+        (
+            changed("vllm.json", &[("p99_ttft_ms", Some(json!(1.0)))]),
+            "quantiles-rise: vllm_ttft_p90_ms (298.0) is at most vllm_ttft_p99_ms (1.0), and does not",
+        ),
     ];
     for (bytes, expected) in cases {
         let Err(error) = read(Vllm, &bytes) else { panic!("{expected:?} is not refused") };
