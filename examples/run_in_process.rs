@@ -44,6 +44,7 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
     let schedule = Schedule::new(&plan.load, None)?;
     let setup = RunSetup {
         plan,
+        conditions: Vec::new(),
         schedule: &schedule,
         access: &access,
         captures: None,

@@ -43,6 +43,7 @@ fn main() -> anyhow::Result<()> {
         started_at: Timestamp::from_unix_micros(0),
         started_monotonic_ns: None,
         listed_models: None,
+        conditions: Vec::new(),
     };
     let mut run = RunCollector::new(&plan, &header)?;
     let mut lines = Lines::new()?;

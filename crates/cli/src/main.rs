@@ -16,6 +16,7 @@ mod measure;
 mod notices;
 mod planning;
 mod progress;
+mod provenance;
 mod qualify;
 mod rebuild;
 mod records;

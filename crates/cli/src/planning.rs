@@ -14,8 +14,8 @@ use anyhow::{Context, bail};
 use streamgauge_client::{Access, ERROR_RATIO_JUDGED_FROM, Query, RunSetup, is_path, room_for};
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
-    EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText, Request,
-    RequestSettings, Stage, Target,
+    Condition, EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText,
+    Request, RequestSettings, Stage, Target,
 };
 use streamgauge_workload::{
     Lengths, MIN_WORDS, Prompts, Requests, RequestsSpec, Schedule, WorkloadError,
@@ -26,6 +26,7 @@ use crate::args::run::{Intervals, PromptArgs, RunArgs, ServerArgs};
 use crate::console;
 use crate::deployment::{DeploymentFile, identifier_like};
 use crate::grading::Expected;
+use crate::provenance::of_instrument;
 use load::loads;
 use prompts::PromptFile;
 
@@ -40,6 +41,8 @@ const PLAN_VERSION: u32 = 1;
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) plan: Plan,
+    /// With what and where it is measured, and what the server says of itself.
+    pub(crate) conditions: Vec<Condition>,
     requests: Requests,
     schedule: Schedule,
     /// What the answers are held against; `None` when nothing grades them.
@@ -249,6 +252,7 @@ impl<'a> Planner<'a> {
         check_plan(&plan).map_err(naming_its_flags)?;
         Ok(Cell {
             plan,
+            conditions: [of_instrument(), self.server.told.clone()].concat(),
             requests,
             schedule,
             expected: expected.map(Arc::new),
@@ -330,6 +334,7 @@ impl Cell {
     ) -> RunSetup<'a> {
         RunSetup {
             plan: &self.plan,
+            conditions: self.conditions.clone(),
             schedule: &self.schedule,
             access,
             captures,

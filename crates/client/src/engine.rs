@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use streamgauge_observer::ObserverConfig;
 use streamgauge_schema::{
-    CanonicalError, Digest, JournalHeader, JournalLine, JournalTrailer, KernelStamps, Plan,
-    Request, Stage, TimeBasis,
+    CanonicalError, Condition, Digest, JournalHeader, JournalLine, JournalTrailer, KernelStamps,
+    Plan, Request, Stage, TimeBasis,
 };
 use streamgauge_workload::Schedule;
 use tokio::sync::watch;
@@ -83,6 +83,8 @@ impl<E> RunError<E> {
 pub struct RunSetup<'a> {
     /// What was asked.
     pub plan: &'a Plan,
+    /// With what and where it is measured, and what the server says of itself, for the journal's header.
+    pub conditions: Vec<Condition>,
     /// The plan's load, ready to be carried out.
     pub schedule: &'a Schedule,
     /// What is needed to be let in.
@@ -126,7 +128,7 @@ pub async fn run<S: Sink>(
     request_of: impl Fn(Stage, u64) -> Request,
     sink: S,
 ) -> Result<(JournalTrailer, S), RunError<S::Error>> {
-    let RunSetup { plan, schedule, access, captures, keep_texts, mut stop } = setup;
+    let RunSetup { plan, conditions, schedule, access, captures, keep_texts, mut stop } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
@@ -146,6 +148,7 @@ pub async fn run<S: Sink>(
         started_at: clock.started_at(),
         started_monotonic_ns: clock.started_monotonic_ns(),
         listed_models,
+        conditions,
     };
     let sink = SinkThread::start(sink, crew.reports_to()).map_err(RunError::Worker)?;
     sink.give(JournalLine::Header(header));

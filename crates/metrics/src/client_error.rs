@@ -49,6 +49,7 @@ impl ClientErrors {
     ///     started_at: Timestamp::from_unix_micros(0),
     ///     started_monotonic_ns: Some(5_000_000),
     ///     listed_models: None,
+    ///     conditions: Vec::new(),
     /// };
     /// let nothing = ClientErrors::of(&header, &[], |_| None::<&ServerStamps>).unwrap();
     /// assert_eq!(nothing, ClientErrors::default());

@@ -272,5 +272,6 @@ pub(crate) fn header(plan: &Plan) -> JournalHeader {
         started_at: Timestamp::from_unix_micros(1_790_000_000_000_000),
         started_monotonic_ns: None,
         listed_models: None,
+        conditions: Vec::new(),
     }
 }

@@ -6,6 +6,7 @@ use crate::digest::Digest;
 use crate::nullable::nullable;
 use crate::observation::Observation;
 use crate::outcome::{Completion, FailureClass};
+use crate::record::Condition;
 use crate::timestamp::Timestamp;
 use crate::vocabulary::closed_vocabulary;
 
@@ -42,6 +43,10 @@ pub struct JournalHeader {
     /// name none; `None` where nobody asked, or no list came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_models: Option<Vec<String>>,
+    /// With what and where it is measured, and what the server says of itself. The record publishes
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
 }
 
 /// One request that has ended. Exactly one line stands for each request that was sent.

@@ -113,6 +113,7 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
     let schedule = Schedule::new(&plan.load, None)?;
     let setup = RunSetup {
         plan: &plan,
+        conditions: Vec::new(),
         schedule: &schedule,
         access: &access,
         captures: None,

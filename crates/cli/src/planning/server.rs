@@ -7,12 +7,13 @@ use anyhow::{Context, bail};
 use streamgauge_client::{
     Access, Endpoint, Headers, Model, Query, Trust, bounded, list_models, wait_ready,
 };
-use streamgauge_schema::{Dialect, FailureClass};
+use streamgauge_schema::{Condition, Dialect, FailureClass};
 
 use super::millis;
 use crate::args::run::{LimitArgs, ServerArgs};
 use crate::console;
 use crate::exit::Unreachable;
+use crate::provenance::told;
 
 /// How the simulated server signs its model.
 const SIMULATED_OWNER: &str = "sim";
@@ -24,6 +25,10 @@ pub(crate) struct Server {
     pub(crate) access: Access,
     pub(crate) model: String,
     pub(crate) simulated: bool,
+    /// The models that it lists, sorted; `None` when no list came.
+    pub(crate) listed: Option<Vec<String>>,
+    /// What it says of itself, where it was asked.
+    pub(crate) told: Vec<Condition>,
 }
 
 /// Builds the access to a server from the arguments. Keys come from the environment and headers;
@@ -85,7 +90,7 @@ fn api_key(args: &ServerArgs, variable: &str) -> anyhow::Result<Option<String>> 
     }
 }
 
-/// Finds out which model answers, and whether it is a simulated one.
+/// Finds out which model answers, whether it is a simulated one, and what the server says of itself.
 pub(crate) async fn meet(
     args: &ServerArgs,
     limits: &LimitArgs,
@@ -98,7 +103,9 @@ pub(crate) async fn meet(
             .await
             .map_err(|error| Unreachable(format!("{endpoint}: {error}")))?;
     }
-    meet_at(args, limits, endpoint, access).await
+    let mut server = meet_at(args, limits, endpoint, access).await?;
+    server.told = told(&server, args.api).await?;
+    Ok(server)
 }
 
 /// The address and the way in; nothing is contacted.
@@ -129,7 +136,12 @@ pub(crate) async fn meet_at(
         }
     };
     let (model, simulated) = choose(args.model.as_deref(), listed.as_deref())?;
-    Ok(Server { endpoint, access, model, simulated })
+    let listed = listed.map(|models| {
+        let mut names: Vec<String> = models.into_iter().map(|model| model.id).collect();
+        names.sort_unstable();
+        names
+    });
+    Ok(Server { endpoint, access, model, simulated, listed, told: Vec::new() })
 }
 
 /// The address below which the API's path lies. One that was written for OpenAI's APIs ends in

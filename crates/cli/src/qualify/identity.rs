@@ -1,32 +1,14 @@
-//! What a server says it is: the model, the models it lists, and what it tells of its version.
+//! Whether an arm is up, and what it was when it was up before.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use streamgauge_client::{Access, AskError, Endpoint, ask, bounded, list_models, wait_ready};
-use streamgauge_metrics::SERVER_LABEL;
-use streamgauge_schema::{
-    Condition, Dialect, Digest, FailureClass, PublicText, Readiness, ServerIdentity,
-};
+use streamgauge_client::{Access, AskError, Endpoint, ask, wait_ready};
+use streamgauge_schema::{Dialect, FailureClass, Readiness, ServerIdentity};
 
-use crate::args::run::RunArgs;
-use crate::planning::Server;
+use crate::provenance::{MAX_ANSWER, PATIENCE};
 
-/// Longest wait for one of these answers.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at a server that is starting.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Longest answer that is read.
-const MAX_ANSWER: usize = 1 << 20;
-/// Where servers tell what they are, and in which members: vLLM, Ollama, llama.cpp, TGI, SGLang. A
-/// server that does not know a path says so, and nothing is learnt from it.
-const TOLD_AT: [(&str, &[&str]); 5] = [
-    ("/version", &["version"]),
-    ("/api/version", &["version"]),
-    ("/props", &["build_info", "model_path"]),
-    ("/info", &["model_id", "model_sha", "sha", "version"]),
-    ("/get_server_info", &["model_path", "version"]),
-];
 
 /// Waits until an arm is up.
 pub(super) async fn wait_until_ready(
@@ -54,50 +36,6 @@ pub(super) async fn wait_until_ready(
         }
         tokio::time::sleep(PAUSE).await;
     }
-}
-
-/// Asks a server what it is.
-pub(super) async fn identify(server: &Server, args: &RunArgs) -> ServerIdentity {
-    let (endpoint, access, api) = (&server.endpoint, &server.access, args.server.api);
-    let listed = list_models(endpoint, access, api, PATIENCE).await;
-    let models = listed.ok().map(|models| {
-        let mut names: Vec<String> = models.into_iter().map(|model| model.id).collect();
-        names.sort_unstable();
-        names
-    });
-    let mut stated = BTreeMap::new();
-    for (path, members) in TOLD_AT {
-        let Ok(answer) = ask(endpoint, access, api, path, MAX_ANSWER, PATIENCE).await else {
-            continue;
-        };
-        let Ok(answer) = serde_json::from_slice::<serde_json::Value>(&answer) else { continue };
-        for member in members {
-            if let Some(text) = answer.get(member).and_then(serde_json::Value::as_str) {
-                let text = bounded(&access.redact(text));
-                stated.insert(format!("{path} {member}"), text);
-            }
-        }
-    }
-    ServerIdentity { model: server.model.clone(), models, stated, simulated: server.simulated }
-}
-
-/// What an arm says of itself as a record may hold it: the digest of its versions, and of the names of
-/// the files that it serves. `None` where it says nothing.
-pub(super) fn published(identity: &ServerIdentity) -> anyhow::Result<Option<Condition>> {
-    /// Digits that tell builds apart, and are read by people.
-    const DIGITS: usize = 16;
-    if identity.stated.is_empty() {
-        return Ok(None);
-    }
-    // Paths stand in no record, nor does a digest by which one could be guessed.
-    let name = |text: &String| text.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-    let told: BTreeMap<&String, String> =
-        identity.stated.iter().map(|(place, text)| (place, name(text))).collect();
-    let digest = Digest::of_value(&told)?.prefix(DIGITS);
-    Ok(Some(Condition {
-        label: PublicText::new(SERVER_LABEL)?,
-        value: PublicText::new(format!("stated by the server, SHA-256 {digest}"))?,
-    }))
 }
 
 /// How an arm is not what it was; `None` where nothing says so. What only one of both answers tells
@@ -162,17 +100,5 @@ mod tests {
         }
         assert!(are_alike(&before, &before.clone()));
         assert!(!are_alike(&identity("m", &["m"], &[]), &identity("m", &["m"], &[])));
-    }
-
-    #[test]
-    fn what_is_published_tells_builds_apart_and_no_path() {
-        let of = |stated: &[(&str, &str)]| published(&identity("m", &["m"], stated)).unwrap();
-        let weights = |path| of(&[("/props build_info", "b9"), ("/props model_path", path)]);
-        let [four, eight, moved] =
-            ["/srv/a/q4.gguf", "/srv/a/q8.gguf", "/other/q4.gguf"].map(weights);
-        assert_ne!(four, eight);
-        assert_eq!(four, moved);
-        assert_ne!(of(&[("/version version", "1")]), of(&[("/version version", "2")]));
-        assert_eq!(of(&[]), None);
     }
 }

@@ -13,9 +13,9 @@ use arms::Met;
 
 use super::course::Course;
 use super::dir::{Log, QualificationDir};
-use super::identity::identify;
 use super::resolve::Resolved;
 use crate::planning::{meet_at, reach};
+use crate::provenance::identify;
 use crate::signals::stopped;
 
 /// A qualification under way.
@@ -117,7 +117,7 @@ impl<'a> Work<'a> {
         let interrupted = stopped(self.stop.clone());
         let met = async {
             let server = meet_at(&args.server, &args.limits, endpoint, access).await?;
-            let identity = identify(&server, args).await;
+            let identity = identify(&server, args.server.api).await;
             Ok::<_, anyhow::Error>((server, identity))
         };
         let (server, identity) = tokio::select! {

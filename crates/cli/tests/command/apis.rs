@@ -168,14 +168,18 @@ fn each_api_is_driven() {
     fs::write(&dataset, "{\"id\":\"a\",\"prompt\":\"Hi\"}\n").unwrap();
     for api in &APIS {
         // Not every such server lists its models when it is asked which to take.
-        let unlisted = response("404 Not Found", "text/plain", "no such path");
+        let unknown = || response("404 Not Found", "text/plain", "no such path");
+        let version = response("200 OK", "application/json", r#"{"version":"0.32.0"}"#);
         let listed = || response("200 OK", "application/json", r#"{"data":[{"id":"m"}]}"#);
         let answer = response("200 OK", api.content_type, api.answer);
         let names_model = !matches!(api.name, "sglang-generate" | "tgi-generate");
-        let scripts = match names_model {
-            true => vec![unlisted, answer],
-            false => vec![unlisted, listed(), answer, listed()],
+        // Its models, and five places where servers tell what they are.
+        let met = vec![unknown(), version, unknown(), unknown(), unknown(), unknown()];
+        let asked = match names_model {
+            true => vec![answer],
+            false => vec![listed(), answer, listed()],
         };
+        let scripts = [met, asked].concat();
         let out = folder.path().join(api.name);
         let mut command = streamgauge();
         command
@@ -202,6 +206,16 @@ fn each_api_is_driven() {
             assert_eq!(has("authorization: Bearer key-1234"), !is_anthropic, "{request}");
         }
 
+        let record = fs::read(only_run(&out).join("record.json")).unwrap();
+        let record: Value = serde_json::from_slice(&record).unwrap();
+        let told = |label: &str| {
+            let mut conditions = record["conditions"].as_array().unwrap().iter();
+            conditions.find(|it| it["label"] == label).map(|it| it["value"].as_str().unwrap())
+        };
+        assert_eq!(told("Models listed by the server"), Some("absent"));
+        assert_eq!(told("Version stated by the server"), Some("0.32.0"));
+        assert!(told("Server's account of itself").is_some());
+        assert!(told("Instrument system").is_some_and(|system| system.contains("Linux")));
         let journal = fs::read_to_string(only_run(&out).join("observations.jsonl")).unwrap();
         let lines: Vec<Value> =
             journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

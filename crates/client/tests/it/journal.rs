@@ -18,6 +18,7 @@ async fn some_lines() -> Vec<JournalLine> {
         started_at: Timestamp::from_unix_micros(0),
         started_monotonic_ns: None,
         listed_models: None,
+        conditions: Vec::new(),
     };
     let trailer = JournalTrailer {
         reason: EndReason::Finished,

@@ -100,7 +100,15 @@ pub(crate) fn setup<'a>(
     access: &'a Access,
     stop: watch::Receiver<bool>,
 ) -> RunSetup<'a> {
-    RunSetup { plan, schedule, access, captures: None, keep_texts: false, stop }
+    RunSetup {
+        plan,
+        conditions: Vec::new(),
+        schedule,
+        access,
+        captures: None,
+        keep_texts: false,
+        stop,
+    }
 }
 
 /// The schedule of a plan that is no trace.

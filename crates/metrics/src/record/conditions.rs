@@ -69,6 +69,7 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     say(RETURNED_MODELS_LABEL, returned_models(run)?)?;
     say("Cache state", text(cache_state(run))?)?;
     conditions.extend(plan.conditions.iter().cloned());
+    conditions.extend(run.header.conditions.iter().cloned());
     Ok(conditions)
 }
 

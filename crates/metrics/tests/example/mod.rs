@@ -105,6 +105,7 @@ fn value(
         started_at: Timestamp::from_unix_micros(0),
         started_monotonic_ns: None,
         listed_models: None,
+        conditions: Vec::new(),
     };
     let input = RunInput {
         plan: &plan,

@@ -14,7 +14,7 @@ use crate::console;
 use crate::exit::Unreachable;
 use crate::measure::{create_dir, measure_into};
 use crate::planning::{Cell, Planner, Server};
-use crate::qualify::identity::published;
+use crate::provenance::of_server;
 use crate::qualify::resolve::PlannedCell;
 use crate::signals::stopped;
 
@@ -61,7 +61,7 @@ impl Work<'_> {
         let mut planned = planner.cell(0, cell.load.clone())?;
         // By what the arm said first: a server may be too busy to say it again.
         if let Some(identity) = self.course.identity(visit.arm()) {
-            planned.plan.conditions.extend(published(identity)?);
+            planned.conditions.extend(of_server(identity)?);
         }
         console::remark(&format!("{}, cell {} …", self.place(visit), cell.name));
         self.run(visit, &cell.name, &planned, server).await
