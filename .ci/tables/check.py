@@ -58,7 +58,8 @@ def table(binary, rows, run):
 
 
 def check_csv(folder, binary):
-    runs = sorted(path.parent for path in pathlib.Path(folder).rglob("observations.jsonl"))
+    journals = pathlib.Path(folder).rglob("observations.jsonl")
+    runs = sorted(it.parent for it in journals if (it.parent / "record.json").exists())
     assert runs, f"no run directory in {folder}"
     requests = 0
     for run in runs:

@@ -13,13 +13,14 @@ use crate::decision::{Decision, LedgerLine};
 use crate::determinism::Determinism;
 use crate::gate::Gates;
 use crate::grade::Grades;
+use crate::imported::ImportedRequest;
 use crate::journal::JournalLine;
 use crate::plan::Plan;
 use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
 use crate::search::SearchReport;
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "answers",
     "comparison",
     "dataset-manifest",
@@ -27,6 +28,7 @@ const NAMES: [&str; 14] = [
     "determinism",
     "gates",
     "grades",
+    "imported-request",
     "journal",
     "ledger",
     "plan",
@@ -43,7 +45,7 @@ pub fn schema_names() -> &'static [&'static str] {
 }
 
 /// The JSON Schema of a document by name: `answers` (one line of them), `comparison` (any version),
-/// `dataset-manifest`, `decision`, `determinism`, `gates`, `grades`, `journal` and `ledger` (one line of
+/// `dataset-manifest`, `decision`, `determinism`, `gates`, `grades`, `imported-request`, `journal` and `ledger` (one line of
 /// it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
 /// `run-record` (any version) or `search-report`. `None` for another name.
 ///
@@ -67,6 +69,7 @@ pub fn json_schema(name: &str) -> Option<Value> {
         "determinism" => of::<Determinism>(),
         "gates" => gates(),
         "grades" => of::<Grades>(),
+        "imported-request" => of::<ImportedRequest>(),
         "journal" => of::<JournalLine>(),
         "ledger" => of::<LedgerLine>(),
         "plan" => of::<Plan>(),

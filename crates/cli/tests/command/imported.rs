@@ -180,3 +180,34 @@ fn what_cannot_be_exported_is_named() {
         assert!(finished.stderr.contains(expected), "{}", finished.stderr);
     }
 }
+
+#[test]
+fn runs_of_the_same_tool_are_judged_by_its_own_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let sample: Value = serde_json::from_slice(&fs::read(sample("vllm.json")).unwrap()).unwrap();
+    for (side, median_ms) in [("old", 250.0), ("new", 270.0)] {
+        for run in 0..3 {
+            let mut result = sample.clone();
+            for (key, value) in [("completed", 200), ("failed", 0), ("num_prompts", 200)] {
+                result[key] = value.into();
+            }
+            result["median_ttft_ms"] = (median_ms + f64::from(run)).into();
+            let file = path(&format!("{side}{run}.json"));
+            fs::write(&file, result.to_string()).unwrap();
+            let finished = import("vllm", &file, Path::new(&path(side)), &[]);
+            assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        }
+    }
+    let gates = "[[gate]]\nmetric = \"vllm_ttft_p50_ms\"\nlimit_percent = 5\nstatistic = \"p50\"\n";
+    fs::write(path("gates.toml"), gates).unwrap();
+    let (old, new, gates) = (path("old"), path("new"), path("gates.toml"));
+    let args =
+        ["compare", &old, &new, "--rule", "interval", "--pairing", "unpaired", "--gates", &gates];
+    let refused = run(args);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("dataset of cell c2"), "{}", refused.stderr);
+    let judged = run(args.iter().chain(&["--allow-differing", "dataset"]));
+    assert_eq!(judged.code, Some(1), "{}", judged.stderr);
+    assert!(judged.prose().contains("c2 vllm_ttft_p50_ms: FAIL"), "{}", judged.stdout);
+}
