@@ -10,6 +10,7 @@ use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 
 use crate::args::Format;
 use crate::commands::qualify::{Carried, carry_out};
+use crate::commands::report;
 use crate::console;
 use crate::exit::Exit;
 use crate::qualify::{COMPARISON, QualificationDir, Resolved, ScheduleArgs};
@@ -53,6 +54,7 @@ pub(crate) async fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
         exit_of(compared) as i32
     ))?;
     console::result(&dir.file(COMPARISON).display().to_string())?;
+    report::page(dir.path())?;
     Ok(Exit::Done)
 }
 

@@ -3,7 +3,7 @@
 mod html;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -50,6 +50,11 @@ struct ReportFormat {
     /// with the feature parquet
     #[arg(long)]
     parquet: bool,
+}
+
+/// Writes the page of what stands behind a path, where such pages go, and names its file.
+pub(crate) fn page(path: &Path) -> anyhow::Result<()> {
+    html::html(&[path.to_owned()], None)
 }
 
 /// Writes what was asked for.

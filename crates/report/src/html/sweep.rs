@@ -233,12 +233,16 @@ fn knee(sorted: &[&RunRecordV2]) -> Knee {
     };
     let eligible = sorted.iter().filter(|run| run.load.performance_eligible);
     let powers: Vec<(f64, String)> = eligible.filter_map(power).collect();
-    let most = powers.iter().enumerate().max_by(|a, b| a.1.0.total_cmp(&b.1.0));
-    match most {
-        Some((place, (_, cell))) if powers.len() >= 3 && place + 1 == powers.len() => {
+    // A cell may have been measured several times.
+    let mut cells: Vec<&str> = powers.iter().map(|(_, cell)| cell.as_str()).collect();
+    cells.sort_unstable();
+    cells.dedup();
+    let most = powers.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    match (most, powers.last()) {
+        (Some((_, cell)), Some((_, last))) if cells.len() >= 3 && cell == last => {
             Knee::Beyond(cell.clone())
         }
-        Some((_, (_, cell))) if powers.len() >= 3 => Knee::At(cell.clone()),
+        (Some((_, cell)), _) if cells.len() >= 3 => Knee::At(cell.clone()),
         _ => Knee::Unknown,
     }
 }
