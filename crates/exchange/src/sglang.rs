@@ -23,6 +23,8 @@ struct Line {
     /// A number, or null where the file has `Infinity`, or the word `trace`.
     request_rate: Option<Value>,
     max_concurrency: Option<u64>,
+    /// What the server said of itself.
+    server_info: Option<Value>,
     num_prompts: Option<u64>,
     completed: u64,
     duration: f64,
@@ -79,7 +81,7 @@ fn one(place: &str, line: &Line, members: &Map<String, Value>) -> Result<Found, 
     };
     Ok(Found {
         version: None,
-        model: None,
+        model: model(line),
         began_at: None,
         ended_at: None,
         load: load(line),
@@ -90,6 +92,13 @@ fn one(place: &str, line: &Line, members: &Map<String, Value>) -> Result<Found, 
         limitations,
         requests,
     })
+}
+
+/// The name that the server goes by, else the model that it loaded.
+fn model(line: &Line) -> Option<String> {
+    let info = line.server_info.as_ref()?;
+    let name = ["served_model_name", "model_path"].iter().find_map(|key| info.get(key)?.as_str());
+    name.map(str::to_owned)
 }
 
 fn load(line: &Line) -> FoundLoad {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use streamgauge_schema::{Timestamp, Unit};
 
 use super::PLACE;
-use super::keys::{QUANTITIES, TOTALS};
+use super::keys::{INTER_CHUNK_LATENCY, QUANTITIES, TOTALS};
 use crate::error::ImportError;
 use crate::found::{Found, FoundLoad, Outcomes, Quantity, QuantitySpec, Total, TotalSpec};
 use crate::json::read_file;
@@ -57,7 +57,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<Found, ImportError> {
     let (began_at, ended_at): (Option<Timestamp>, _) =
         (label(&file.start_time), label(&file.end_time));
     let cancelled = file.was_cancelled == Some(true);
-    let limitations = cancelled.then(|| "The file says that the run was interrupted.".to_owned());
+    let mut limitations = Vec::new();
+    if cancelled {
+        limitations.push("The file says that the run was interrupted.".to_owned());
+    }
+    if members.contains_key(INTER_CHUNK_LATENCY) {
+        limitations.push(
+            "Percentiles of inter-chunk latency are the tool's own estimates from a sketch (t-digest) in \
+             its newer versions; its file of single requests has every value."
+                .to_owned(),
+        );
+    }
     Ok(Found {
         version: file.aiperf_version.clone(),
         model: file.input_config.as_ref().and_then(model),
@@ -77,7 +87,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Found, ImportError> {
             .filter_map(Result::transpose)
             .collect::<Result<_, _>>()?,
         conditions: vec![("Request settings", "Not told".to_owned())],
-        limitations: limitations.into_iter().collect(),
+        limitations,
     })
 }
 
@@ -147,8 +157,8 @@ fn quantity(
 ) -> Result<Option<Quantity>, ImportError> {
     let mut found = Vec::new();
     for (word, name) in STATS {
-        // AIPerf's standard deviation divides by one less than the number.
-        let stat = Stat::of_key(name, Stat::SampleStddev);
+        // NumPy's standard deviation, whatever the tool's manual calls it.
+        let stat = Stat::of_key(name, Stat::PopulationStddev);
         if let (Some(stat), Some(value)) = (stat, stated(members, (spec.key, word), spec.unit)?) {
             found.push((stat, value));
         }

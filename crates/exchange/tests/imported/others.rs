@@ -59,7 +59,7 @@ fn aiperf_summary() {
         record,
         &[
             ("aiperf_request_latency_p99_ms", 298.0),
-            ("aiperf_ttft_stddev_ms", 10.0),
+            ("aiperf_ttft_pstddev_ms", 10.0),
             ("aiperf_request_throughput_per_s", 7.5),
         ],
     );
@@ -98,6 +98,8 @@ fn guidellm_benchmarks() {
 fn sglang_lines() {
     let runs = runs(Sglang, "sglang.jsonl");
     let [detailed, summary] = runs.as_slice() else { panic!("two runs") };
+    assert_eq!(detailed.record.deployment.model.as_str(), "small");
+    assert_eq!(summary.record.deployment.model.as_str(), "not told");
     // `Infinity`, which is no JSON, is an unlimited rate.
     assert_eq!(detailed.record.load.cell.as_str(), "c4");
     assert_eq!(summary.record.load.cell.as_str(), "r3.5-max4");
