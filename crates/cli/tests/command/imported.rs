@@ -211,3 +211,28 @@ fn runs_of_the_same_tool_are_judged_by_its_own_figures() {
     assert_eq!(judged.code, Some(1), "{}", judged.stderr);
     assert!(judged.prose().contains("c2 vllm_ttft_p50_ms: FAIL"), "{}", judged.stdout);
 }
+
+/// `inference-benchmarker#29`: the throughput that is shown is not what the server shows. Tokens are
+/// the server's own count, and no throughput is above the one that the server saw.
+#[test]
+fn what_goes_out_agrees_with_the_servers_own_counters() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("runs");
+    let (sim, url) = server(quick());
+    assert_eq!(measure(&url, &runs, &[]).code, Some(0));
+    let finished = run(["export", "--vllm", only_run(&runs).to_str().unwrap()]);
+    let exported: Value = serde_json::from_str(&finished.stdout).unwrap();
+    // What came before were prompts to find out their lengths by.
+    let mut account = sim.account();
+    account.sort_by_key(|request| request.ordinal);
+    let measured = account.split_off(account.len() - 8);
+    let tokens: u64 = measured.iter().map(|request| request.completion_tokens).sum();
+    assert_eq!(exported["total_output_tokens"].as_u64(), Some(tokens));
+    let from_ns = measured.iter().map(|request| request.received_ns).min().unwrap();
+    let to_ns = measured.iter().filter_map(|request| request.last_write_ns).max().unwrap();
+    let seen_by_server = tokens as f64 / ((to_ns - from_ns) as f64 / 1e9);
+    let shown = exported["output_throughput"].as_f64().unwrap();
+    let duration_s = exported["duration"].as_f64().unwrap();
+    assert!(shown <= seen_by_server, "{shown} tok/s, {seen_by_server} by the server");
+    assert!((shown * duration_s - tokens as f64).abs() < 1e-6);
+}
