@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use std::error::Error;
+use std::sync::Arc;
 
 use streamgauge_client::{Access, Collected, RunSetup, run};
 use streamgauge_metrics::{RunInput, build_record};
@@ -49,6 +50,7 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
         access: &access,
         captures: None,
         keep_texts: false,
+        inflight: Arc::default(),
         stop: stopped,
     };
     let (trailer, run) = run(setup, request_of, Collected::default()).await?;

@@ -1,10 +1,15 @@
 //! Results go to stdout, everything else to stderr.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Error};
+use indicatif::ProgressBar;
 use streamgauge_schema::is_steering;
 use terminal_size::{Width, terminal_size_of};
+
+/// What is drawn on stderr just now: remarks stand above it.
+static DRAWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Writes a result, with a line feed at its end.
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
@@ -19,7 +24,19 @@ pub(crate) fn result(text: &str) -> anyhow::Result<()> {
 
 /// Writes a remark. A stderr that is closed loses it; the command goes on.
 pub(crate) fn remark(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable(text));
+    let write = || {
+        let _ = writeln!(io::stderr(), "{}", printable(text));
+    };
+    let drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match drawn {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// Lets remarks stand above what is drawn, until nothing is.
+pub(crate) fn share(drawn: Option<ProgressBar>) {
+    *DRAWN.lock().unwrap_or_else(PoisonError::into_inner) = drawn;
 }
 
 /// A text without control characters other than line feeds: what comes from a file or a server
@@ -56,6 +73,12 @@ pub(crate) fn columns() -> usize {
     const ELSEWHERE: usize = 80;
     let size = terminal_size_of(io::stdout());
     size.map_or(ELSEWHERE, |(Width(columns), _)| usize::from(columns).clamp(40, 120))
+}
+
+/// Columns of the terminal on stderr.
+pub(crate) fn stderr_columns() -> usize {
+    const UNKNOWN: usize = 80;
+    terminal_size_of(io::stderr()).map_or(UNKNOWN, |(Width(columns), _)| usize::from(columns))
 }
 
 /// Whether progress can be drawn.

@@ -2,11 +2,13 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use streamgauge_client::{
     Access, AnswerWriter, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError,
-    Sink, make_private_folder, run, write_new,
+    RunSetup, Sink, make_private_folder, run, write_new,
 };
 use streamgauge_schema::{
     AnswerLine, EndReason, Extraction, JournalLine, Plan, RequestLine, RunRecordV2, Stage,
@@ -18,7 +20,7 @@ use crate::exit::{Exit, Unreachable};
 use crate::grading::{Receipts, Wrong};
 use crate::notices::{FailureGroup, Notices};
 use crate::planning::Cell;
-use crate::progress::Progress;
+use crate::progress::{Progress, View};
 use crate::rebuild::rebuild;
 
 /// A measured cell.
@@ -34,26 +36,38 @@ pub(crate) struct Measured {
     pub(crate) interrupted: bool,
 }
 
-/// Measures a cell into a new directory below `out`.
+/// What all cells of a command are measured with.
+#[derive(Debug)]
+pub(crate) struct Measuring<'a> {
+    /// What is needed to be let in.
+    pub(crate) access: &'a Access,
+    /// How progress is shown.
+    pub(crate) view: View,
+    /// When it turns true, no request is begun any more.
+    pub(crate) stop: &'a watch::Receiver<bool>,
+}
+
+/// Measures a cell into a new directory below `out`; `title` says to whoever watches which one it is.
 pub(crate) async fn measure(
     cell: &Cell,
-    access: &Access,
+    title: &str,
     out: &Path,
-    stop: watch::Receiver<bool>,
+    measuring: &Measuring<'_>,
 ) -> anyhow::Result<Measured> {
-    measure_into(create_dir(out, &cell.plan).await?, cell, access, stop).await
+    measure_into(create_dir(out, &cell.plan).await?, cell, title, measuring).await
 }
 
 /// Measures a cell into a directory that was made for its plan.
 pub(crate) async fn measure_into(
     dir: RunDir,
     cell: &Cell,
-    access: &Access,
-    stop: watch::Receiver<bool>,
+    title: &str,
+    measuring: &Measuring<'_>,
 ) -> anyhow::Result<Measured> {
+    let inflight = Arc::<AtomicU64>::default();
     let kept = Kept {
         journal: JournalWriter::create(&dir.journal())?,
-        progress: Progress::new(cell.plan.load.cell.as_str(), cell.plan.load.requests),
+        progress: Progress::start(title, cell, measuring.view, Arc::clone(&inflight)),
         notices: Notices::new(&cell.plan),
         answers: cell.keep_answers.then(|| AnswerWriter::create(&dir.answers())).transpose()?,
         keep_event_ends: cell.plan.workload.repetitions.is_some(),
@@ -66,13 +80,15 @@ pub(crate) async fn measure_into(
         }
         false => None,
     };
-    let setup = cell.setup(access, captures, stop);
+    let setup = cell.setup(measuring.access, captures, measuring.stop.clone());
+    let setup = RunSetup { inflight, ..setup };
     let (trailer, kept) = match run(setup, |stage, index| cell.request(stage, index), kept).await {
         Ok(ended) => ended,
         Err(error @ RunError::Resolve { .. }) => return Err(Unreachable(error.to_string()).into()),
         Err(error) => return Err(error.into()),
     };
-    let Kept { journal, notices, answers, receipts, .. } = kept;
+    let Kept { journal, progress, notices, answers, receipts, .. } = kept;
+    drop(progress);
     journal.finish()?;
     answers.map(AnswerWriter::finish).transpose()?;
     let mut wrong = Vec::new();

@@ -9,6 +9,7 @@ mod server;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{Access, ERROR_RATIO_JUDGED_FROM, Query, RunSetup, is_path, room_for};
@@ -325,6 +326,11 @@ impl Cell {
         self.requests.request(stage, index)
     }
 
+    /// From the first measured request to the moment after which none begins, where that is known.
+    pub(crate) fn lasts(&self) -> Option<Duration> {
+        self.schedule.end().or_else(|| self.schedule.due_times().last())
+    }
+
     /// What the client needs to carry it out.
     pub(crate) fn setup<'a>(
         &'a self,
@@ -339,6 +345,7 @@ impl Cell {
             access,
             captures,
             keep_texts: self.keep_answers || self.expected.is_some(),
+            inflight: Arc::default(),
             stop,
         }
     }

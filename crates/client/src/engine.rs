@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use streamgauge_observer::ObserverConfig;
@@ -93,6 +94,8 @@ pub struct RunSetup<'a> {
     pub captures: Option<PathBuf>,
     /// Hand the sink what each response said.
     pub keep_texts: bool,
+    /// How many requests are being sent or answered, kept up to date for whoever watches the run.
+    pub inflight: Arc<AtomicU64>,
     /// When it turns true, no request is begun any more and those under way end as cancelled.
     pub stop: watch::Receiver<bool>,
 }
@@ -128,14 +131,16 @@ pub async fn run<S: Sink>(
     request_of: impl Fn(Stage, u64) -> Request,
     sink: S,
 ) -> Result<(JournalTrailer, S), RunError<S::Error>> {
-    let RunSetup { plan, conditions, schedule, access, captures, keep_texts, mut stop } = setup;
+    let RunSetup { plan, conditions, schedule, access, captures, keep_texts, inflight, mut stop } =
+        setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
     let route = Route::find(plan).await?;
     let listed = async |stop: &mut _| route.listed_models(plan, access, stop).await;
     let listed_models = listed(&mut stop).await;
-    let common = Arc::new(common(plan, access, &route, captures, keep_texts)?);
+    let common =
+        Arc::new(Common { inflight, ..common(plan, access, &route, captures, keep_texts)? });
     let workers = plan.instrument.workers.max(1);
     let senders = (0..workers).map(|_| route.sender(plan, access, &common)).collect();
     let mut crew = Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
@@ -261,5 +266,6 @@ fn common<E>(
             || instrument.time_basis == TimeBasis::Kernel,
         captures,
         cancel: Cancel::default(),
+        inflight: Arc::default(),
     })
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -49,6 +50,8 @@ pub(crate) struct Common {
     pub(crate) captures: Option<PathBuf>,
     /// Ends all requests.
     pub(crate) cancel: Cancel,
+    /// How many requests are being sent or answered.
+    pub(crate) inflight: Arc<AtomicU64>,
 }
 
 /// One request and when it is to be sent.
@@ -98,6 +101,22 @@ enum AttemptResult {
     TimedOut(FailureClass, Option<Box<Observed>>),
 }
 
+/// A request that is counted as long as this lives.
+struct Counted<'a>(&'a AtomicU64);
+
+impl<'a> Counted<'a> {
+    fn in_flight(count: &'a AtomicU64) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Sender {
     /// Sends one request and observes its response. Every way it can go ends in a line.
     pub(crate) async fn send(self: Arc<Self>, order: Order) -> Sent {
@@ -106,6 +125,7 @@ impl Sender {
         if order.not_after.is_some_and(|end| Instant::now() >= end) {
             return Sent { line, said: None };
         }
+        let _counted = Counted::in_flight(&self.common.inflight);
         let first = self.attempt(&mut line, Bytes::from(order.request.body), None).await;
         let zero = first.started;
         let last = match first.result {

@@ -23,9 +23,23 @@ pub(crate) fn client_limited(metrics: &[Metric], delay_ms: Option<f64>) -> Vec<I
     let Some(delay_ms) = delay_ms else {
         return Vec::new();
     };
-    let exceeds = |value| delay_ms > TOLERATED_MS.max(TOLERATED_SHARE * value);
-    let limited = |metric: &&Metric| is_latency(metric) && metric.value.is_some_and(exceeds);
+    let limited = |metric: &&Metric| {
+        is_latency(metric) && metric.value.is_some_and(|value| may_be_bent(value, delay_ms))
+    };
     metrics.iter().filter(limited).map(|metric| metric.id.clone()).collect()
+}
+
+/// Whether a delay of the client, at its 99th percentile, may have bent a latency of this value: it
+/// exceeds the larger of 1 ms and 1 percent of it. Both are in milliseconds.
+///
+/// ```
+/// use streamgauge_metrics::may_be_bent;
+/// assert!(may_be_bent(20.0, 1.5) && !may_be_bent(20.0, 1.0));
+/// assert!(may_be_bent(200.0, 2.5) && !may_be_bent(200.0, 1.5));
+/// ```
+#[must_use]
+pub fn may_be_bent(value_ms: f64, delay_ms: f64) -> bool {
+    delay_ms > TOLERATED_MS.max(TOLERATED_SHARE * value_ms)
 }
 
 /// Whether a delay of the client adds to the metric's value, and is not what it measures.

@@ -85,6 +85,7 @@ pub use bootstrap::bootstrap_interval;
 pub use catalogue::{MetricSpec, Population, Presence, catalogue};
 pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
+pub use client_limited::may_be_bent;
 pub use compare::{
     BlockRules, CompareError, Difference, DiscordantPrompts, MatchingCondition, Pairing,
     PromptOutcomes, SERVER_LABEL, Side, UnknownCondition, compare_blocks, compare_point,

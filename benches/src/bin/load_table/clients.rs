@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -118,6 +119,7 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
         access: &access,
         captures: None,
         keep_texts: false,
+        inflight: Arc::default(),
         stop: stopped,
     };
     let request_of = |stage, index| requests.request(stage, index);

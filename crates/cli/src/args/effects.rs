@@ -249,6 +249,7 @@ mod tests {
         "model",
         "name",
         "no_length_probes",
+        "no_progress",
         "no_resend",
         "out",
         "output_tokens",

@@ -12,6 +12,7 @@ use super::turnover::ControlledWord;
 use super::values::{
     Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
 };
+use crate::progress::View;
 
 /// Variable that holds the address of the server where no flag does.
 pub(super) const BASE_URL: &str = "OPENAI_BASE_URL";
@@ -342,6 +343,13 @@ pub(crate) enum Intervals {
     Off,
 }
 
+impl OutputArgs {
+    /// How progress is shown.
+    pub(crate) fn view(&self) -> View {
+        View::of(self.no_progress, self.format)
+    }
+}
+
 /// Where results go.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -364,6 +372,9 @@ pub(crate) struct OutputArgs {
     /// How results are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+    /// Show no progress on stderr
+    #[arg(long)]
+    pub(crate) no_progress: bool,
     /// Print the figures of the steady window too
     #[arg(long)]
     pub(crate) steady_window: bool,

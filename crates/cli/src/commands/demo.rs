@@ -13,6 +13,7 @@ use crate::commands::qualify::{Carried, carry_out};
 use crate::commands::report;
 use crate::console;
 use crate::exit::Exit;
+use crate::progress::View;
 use crate::qualify::{COMPARISON, QualificationDir, Resolved, ScheduleArgs};
 use crate::report::exit_of;
 use crate::show::{self, Page};
@@ -29,6 +30,9 @@ pub(crate) struct DemoArgs {
     /// Folder in which the directory of the qualification is made
     #[arg(long, value_name = "FOLDER", default_value = "qualifications")]
     out: PathBuf,
+    /// Show no progress on stderr
+    #[arg(long)]
+    no_progress: bool,
 }
 
 /// Runs the demonstration to its end, whatever its verdict.
@@ -42,10 +46,11 @@ pub(crate) async fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
     ))?;
     let resolved = Resolved::parse(Path::new("demo.toml"), plan, &ScheduleArgs::default())?;
     let dir = QualificationDir::create(&args.out, &resolved.plan)?;
-    let comparison = match carry_out(&resolved, &dir).await? {
-        Carried::Judged(comparison) => comparison,
-        Carried::Open(exit) => return Ok(exit),
-    };
+    let comparison =
+        match carry_out(&resolved, &dir, View::of(args.no_progress, Format::Table)).await? {
+            Carried::Judged(comparison) => comparison,
+            Carried::Open(exit) => return Ok(exit),
+        };
     let compared = Compared::V2(&comparison);
     console::result(&show::comparison(compared, Page::of(Format::Table)))?;
     console::result(&format!(

@@ -12,6 +12,7 @@ use streamgauge_schema::{
 use crate::args::{Cli, Command, Format};
 use crate::console;
 use crate::exit::Exit;
+use crate::progress::View;
 use crate::qualify::{
     COMPARISON, Course, Outcome, Outlook, QualificationDir, Resolved, ScheduleArgs, Work,
     all_blocks, kept, somebody_is_there,
@@ -48,6 +49,9 @@ pub(crate) struct QualifyArgs {
     #[arg(long, value_name = "FOLDER", default_value = "qualifications")]
     #[arg(help_heading = "Output")]
     out: PathBuf,
+    /// Show no progress on stderr
+    #[arg(long, help_heading = "Output")]
+    no_progress: bool,
     #[command(flatten, next_help_heading = "Output")]
     report: ReportArgs,
 }
@@ -159,9 +163,10 @@ pub(crate) enum Carried {
 pub(crate) async fn carry_out(
     resolved: &Resolved,
     dir: &QualificationDir,
+    view: View,
 ) -> anyhow::Result<Carried> {
     let stop = stop_on_signal(SAVING)?;
-    let mut work = Work::take_up(resolved, dir, stop)?;
+    let mut work = Work::take_up(resolved, dir, view, stop)?;
     let (reason, outcome) = match all_blocks(&mut work).await {
         Ok(Outcome::Judged(last)) => (QualificationEnd::Complete, Ok(Carried::Judged(last))),
         Ok(Outcome::Interrupted) => {
@@ -185,7 +190,8 @@ async fn to_its_end(
     resolved: &Resolved,
     dir: &QualificationDir,
 ) -> anyhow::Result<Exit> {
-    match carry_out(resolved, dir).await {
+    let view = View::of(args.no_progress, args.report.format);
+    match carry_out(resolved, dir, view).await {
         Ok(Carried::Judged(last)) => tell(args, dir, &last),
         Ok(Carried::Open(exit)) => {
             console::remark(&go_on(dir.path()));

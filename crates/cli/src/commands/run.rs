@@ -16,7 +16,7 @@ use crate::calibration::{FLAT_OUT_STREAMS, Pace, calibrate};
 use crate::commands::determinism;
 use crate::console;
 use crate::exit::Exit;
-use crate::measure::{Measured, measure};
+use crate::measure::{Measured, Measuring, measure};
 use crate::planning::{Asked, Cell, Planner, meet};
 use crate::show::{self, Page, SteadyWindow};
 use crate::signals::{SAVING, stop_on_signal, stopped};
@@ -60,8 +60,10 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let steady = if args.output.steady_window { SteadyWindow::Figures } else { SteadyWindow::Line };
     let mut exit = Exit::Done;
     let mut measured = Vec::new();
-    for cell in &cells {
-        let result = measure(cell, &server.access, &args.output.out, stop.clone()).await?;
+    let measuring = Measuring { access: &server.access, view: args.output.view(), stop: &stop };
+    for (number, cell) in (1..).zip(&cells) {
+        let title = show::title("cell", &cell.plan.load.cell, number, cells.len());
+        let result = measure(cell, &title, &args.output.out, &measuring).await?;
         exit = exit.max(result.exit());
         if args.output.format != Format::Json {
             console::result(&show::run(&result, steady, Page::of(args.output.format)))?;

@@ -11,7 +11,7 @@ use crate::args::run::RunArgs;
 use crate::args::turnover::TurnoverArgs;
 use crate::console;
 use crate::exit::Exit;
-use crate::measure::{Measured, measure};
+use crate::measure::{Measured, Measuring, measure};
 use crate::planning::{Asked, Cell, Planner, Server, meet};
 use crate::show::{self, Page};
 use crate::signals::{SAVING, stop_on_signal, stopped};
@@ -35,8 +35,10 @@ pub(crate) async fn turnover(args: &TurnoverArgs) -> anyhow::Result<Exit> {
         attach_calibration(&mut cells, &run, &stop).await?;
     }
     let mut measured = Vec::new();
-    for cell in &cells {
-        let result = measure(cell, &server.access, &run.output.out, stop.clone()).await?;
+    let measuring = Measuring { access: &server.access, view: run.output.view(), stop: &stop };
+    for (number, cell) in (1..).zip(&cells) {
+        let title = show::title("turnover", &cell.plan.load.cell, number, cells.len());
+        let result = measure(cell, &title, &run.output.out, &measuring).await?;
         if run.output.format != Format::Json {
             console::result(&show::turnover(&result, Page::of(run.output.format)))?;
         }

@@ -18,7 +18,7 @@ use crate::args::{Cli, Command as Asked};
 use crate::spelling::meant;
 
 /// Flags that a qualification decides itself, and what to do instead.
-const DECIDED_HERE: [(&str, &str); 15] = [
+const DECIDED_HERE: [(&str, &str); 16] = [
     ("attainment", "a qualification searches for nothing"),
     ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
     ("determinism", "a run of its own finds out which answers are the same each time"),
@@ -26,6 +26,7 @@ const DECIDED_HERE: [(&str, &str); 15] = [
     ("format", "give --format to `qualify`"),
     ("help", "it is no setting"),
     ("name", "runs are named after the qualification and the arm"),
+    ("no-progress", "give --no-progress to `qualify`"),
     ("nonce-seed", "every run has prompts of its own"),
     ("out", "give --out to `qualify`"),
     ("search", "a qualification searches for nothing"),

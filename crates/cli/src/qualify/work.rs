@@ -16,6 +16,7 @@ use super::dir::{Log, QualificationDir};
 use super::resolve::Resolved;
 use crate::planning::{meet_at, reach};
 use crate::provenance::identify;
+use crate::progress::View;
 use crate::signals::stopped;
 
 /// A qualification under way.
@@ -26,6 +27,7 @@ pub(crate) struct Work<'a> {
     log: Log,
     course: Course,
     stop: watch::Receiver<bool>,
+    view: View,
     /// What was measured last by this process: before that nobody knows what is up.
     before: Option<Visit>,
 }
@@ -42,11 +44,12 @@ impl<'a> Work<'a> {
     pub(crate) fn take_up(
         resolved: &'a Resolved,
         dir: &'a QualificationDir,
+        view: View,
         stop: watch::Receiver<bool>,
     ) -> anyhow::Result<Self> {
         let log = Log::open(dir, &resolved.plan)?;
         let course = Course::of(log.lines());
-        Ok(Self { resolved, dir, log, course, stop, before: None })
+        Ok(Self { resolved, dir, log, course, stop, view, before: None })
     }
 
     pub(crate) fn course(&self) -> &Course {

@@ -2,6 +2,8 @@
 
 /// Digits that a measurement bears.
 const DIGITS: usize = 4;
+/// Digits that a look at a run under way needs.
+const ROUGH_DIGITS: usize = 3;
 /// What is larger is no figure of a measurement; its digits would only fill the line.
 const LARGEST: f64 = 1e15;
 
@@ -11,18 +13,26 @@ const PLAIN: std::ops::Range<i32> = -6..15;
 /// A figure with four significant digits, or all digits before the point, and separated thousands;
 /// `–` when there is none.
 pub(crate) fn figure(value: Option<f64>) -> String {
-    let Some(value) = value else { return "–".to_owned() };
+    value.map_or_else(|| "–".to_owned(), |value| with_digits(value, DIGITS))
+}
+
+/// A figure with three significant digits: for a look while more is to come.
+pub(crate) fn rough(value: f64) -> String {
+    with_digits(value, ROUGH_DIGITS)
+}
+
+fn with_digits(value: f64, digits: usize) -> String {
     if value.abs() >= LARGEST {
-        return format!("{value:.*e}", DIGITS - 1);
+        return format!("{value:.*e}", digits - 1);
     }
     // Rounding may add a digit before the point, so it comes first.
-    let rounded = format!("{value:.*e}", DIGITS - 1);
+    let rounded = format!("{value:.*e}", digits - 1);
     let exponent: i32 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
     if !PLAIN.contains(&exponent) {
         return rounded;
     }
-    let decimals = usize::try_from(DIGITS as i32 - 1 - exponent).unwrap_or(0);
-    let text = format!("{value:.*}", if value == 0.0 { 0 } else { decimals.min(DIGITS + 2) });
+    let decimals = usize::try_from(digits as i32 - 1 - exponent).unwrap_or(0);
+    let text = format!("{value:.*}", if value == 0.0 { 0 } else { decimals.min(digits + 2) });
     if text.contains('.') { text } else { separated(&text) }
 }
 
@@ -80,6 +90,10 @@ mod tests {
             (Some(5e-324), "4.941e-324"),
         ] {
             assert_eq!(figure(value), expected);
+        }
+        for (value, expected) in [(200.06, "200"), (10.04, "10.0"), (0.0, "0"), (5_999.9, "6,000")]
+        {
+            assert_eq!(rough(value), expected);
         }
         assert_eq!(percent(Some(1e300)), "+1.000e300 %");
         assert_eq!(count(1000), "1,000");

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use streamgauge_metrics::{MetricSpec, catalogue};
-use streamgauge_schema::{Direction, EvidenceMode, Metric, Millis, RunRecordV2, WindowName};
+use streamgauge_schema::{
+    Direction, EvidenceMode, Identifier, Metric, Millis, RunRecordV2, WindowName,
+};
 
 use super::answers::answers;
 use super::number::{count, figure};
@@ -34,6 +36,14 @@ pub(crate) enum SteadyWindow {
     Figures,
     /// That there is one.
     Line,
+}
+
+/// Which of the cells of a command one is, for whoever watches.
+pub(crate) fn title(what: &str, cell: &Identifier, number: usize, of: usize) -> String {
+    match of {
+        1 => format!("{what} {cell}"),
+        _ => format!("{what} {cell}, {number} of {of}"),
+    }
 }
 
 /// A measured cell.

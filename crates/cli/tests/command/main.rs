@@ -25,3 +25,4 @@ mod reported;
 mod secrets;
 mod tabled;
 mod turnover;
+mod watched;

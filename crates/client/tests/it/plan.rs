@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use streamgauge_client::{Access, Collected, RunError, RunSetup, run};
 use streamgauge_schema::{
@@ -107,6 +108,7 @@ pub(crate) fn setup<'a>(
         access,
         captures: None,
         keep_texts: false,
+        inflight: Arc::default(),
         stop,
     }
 }

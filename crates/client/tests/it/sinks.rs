@@ -99,3 +99,31 @@ async fn a_request_counts_as_ended_only_when_its_line_was_taken() {
     let (trailer, _) = run(setup, request_of, Slow { taken: Arc::clone(&taken) }).await.unwrap();
     assert_eq!((trailer.lines, taken.load(Ordering::SeqCst)), (12, 12));
 }
+
+/// Notes how many requests are in flight as it takes lines.
+struct Watching {
+    inflight: Arc<AtomicU64>,
+    most: u64,
+}
+
+impl Sink for Watching {
+    type Error = io::Error;
+
+    fn take(&mut self, _: JournalLine, _: Option<Box<Extraction>>) -> io::Result<()> {
+        self.most = self.most.max(self.inflight.load(Ordering::Relaxed));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn whoever_watches_sees_how_many_requests_are_in_flight() {
+    let (_server, url) = server(quick());
+    let plan = plan(&url, 24, 3);
+    let (schedule, access) = (schedule(&plan), Access::default());
+    let setup = setup(&plan, &schedule, &access, never_stopped());
+    let inflight = Arc::clone(&setup.inflight);
+    let sink = Watching { inflight: Arc::clone(&inflight), most: 0 };
+    let (_, sink) = run(setup, |stage, index| request(stage, index, ""), sink).await.unwrap();
+    assert!((1..=3).contains(&sink.most), "{}", sink.most);
+    assert_eq!(inflight.load(Ordering::Relaxed), 0);
+}

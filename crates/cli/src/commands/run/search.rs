@@ -19,7 +19,7 @@ use crate::args::Format;
 use crate::args::run::{RunArgs, SearchFor};
 use crate::console;
 use crate::exit::Exit;
-use crate::measure::{Measured, measure};
+use crate::measure::{Measured, Measuring, measure};
 use crate::planning::{Cell, Planner, Server, millis, open_loop};
 use crate::show::{self, Page};
 
@@ -62,6 +62,7 @@ pub(super) async fn search(
     let mut search = begin(args, what)?;
     let goals = &args.goals;
     let mut probes: Vec<SearchProbe> = Vec::new();
+    let measuring = Measuring { access: &server.access, view: args.output.view(), stop };
     let mut name = None;
     let mut ended = None;
     while let (Some(load), None) = (search.next_load(), ended) {
@@ -72,7 +73,8 @@ pub(super) async fn search(
             ended = Some(Exit::Inconclusive);
             break;
         }
-        let measured = measure(&cell, &server.access, &args.output.out, stop.clone()).await?;
+        let title = format!("probe {}, cell {}", probes.len() + 1, cell.plan.load.cell);
+        let measured = measure(&cell, &title, &args.output.out, &measuring).await?;
         if *stop.borrow() {
             ended = Some(Exit::Interrupted);
             break;

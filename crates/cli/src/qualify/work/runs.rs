@@ -12,7 +12,7 @@ use streamgauge_workload::Lengths;
 use super::{Going, Work};
 use crate::console;
 use crate::exit::Unreachable;
-use crate::measure::{create_dir, measure_into};
+use crate::measure::{Measuring, create_dir, measure_into};
 use crate::planning::{Cell, Planner, Server};
 use crate::provenance::of_server;
 use crate::qualify::resolve::PlannedCell;
@@ -63,7 +63,7 @@ impl Work<'_> {
         if let Some(identity) = self.course.identity(visit.arm()) {
             planned.conditions.extend(of_server(identity)?);
         }
-        console::remark(&format!("{}, cell {} …", self.place(visit), cell.name));
+        console::remark(&format!("{} …", self.title(visit, &cell.name)));
         self.run(visit, &cell.name, &planned, server).await
     }
 
@@ -78,7 +78,9 @@ impl Work<'_> {
         let directory = name_of(&dir)?;
         let begun = QualificationBegun { visit, cell: cell.clone(), directory: directory.clone() };
         self.note(QualificationStep::Begun(begun))?;
-        let measured = measure_into(dir, planned, &server.access, self.stop.clone()).await?;
+        let measuring = Measuring { access: &server.access, view: self.view, stop: &self.stop };
+        let title = self.title(visit, cell);
+        let measured = measure_into(dir, planned, &title, &measuring).await?;
         let reason = if measured.interrupted {
             Some(DiscardReason::Interrupted)
         } else if measured.record.load.succeeded == 0 {
@@ -136,6 +138,10 @@ impl Work<'_> {
     }
 
     /// How far the work is, for people.
+    fn title(&self, visit: Visit, cell: &Identifier) -> String {
+        format!("{}, cell {cell}", self.place(visit))
+    }
+
     fn place(&self, visit: Visit) -> String {
         let plan = &self.resolved.plan;
         let (most, shown) = match visit.phase {
