@@ -1,5 +1,6 @@
 //! The command line.
 
+mod config;
 mod effects;
 mod hints;
 pub(crate) mod run;
@@ -12,10 +13,11 @@ use self::run::RunArgs;
 use self::turnover::TurnoverArgs;
 pub(crate) use self::values::parse_identifier;
 use crate::commands::{
-    calibrate::CalibrateArgs, compare::CompareArgs, decide::DecideArgs, demo::DemoArgs,
-    determinism::DeterminismArgs, export::ExportArgs, grade::GradeArgs, import::ImportArgs,
-    observe::ObserveArgs, qualify::QualifyArgs, record::RecordArgs, report::ReportArgs,
-    schema::SchemaArgs, sim::SimArgs, verify::VerifyArgs,
+    calibrate::CalibrateArgs, compare::CompareArgs, completions::CompletionsArgs,
+    decide::DecideArgs, demo::DemoArgs, determinism::DeterminismArgs, export::ExportArgs,
+    grade::GradeArgs, import::ImportArgs, init::InitArgs, observe::ObserveArgs,
+    qualify::QualifyArgs, record::RecordArgs, report::ReportArgs, schema::SchemaArgs, sim::SimArgs,
+    verify::VerifyArgs,
 };
 
 /// Measures a streaming language-model server, and decides on the evidence whether a build of it
@@ -41,6 +43,8 @@ Exit codes:
 pub(crate) enum Command {
     /// Measure two simulated builds and compare them, to see how it all looks
     Demo(DemoArgs),
+    /// Write a commented file of flags or a plan, to begin with
+    Init(InitArgs),
     /// Measure one deployment: one cell, or one for each concurrency
     Run(Box<RunArgs>),
     /// Keep short requests in flight, and hold each answer to a marker and a word of its own
@@ -73,6 +77,8 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Print the JSON Schema of a document
     Schema(SchemaArgs),
+    /// Print the script by which a shell completes commands and flags
+    Completions(CompletionsArgs),
 }
 
 /// How results are printed.

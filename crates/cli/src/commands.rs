@@ -2,12 +2,14 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod decide;
 pub(crate) mod demo;
 pub(crate) mod determinism;
 pub(crate) mod export;
 pub(crate) mod grade;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod observe;
 pub(crate) mod qualify;
 pub(crate) mod record;
@@ -28,12 +30,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Calibrate(args) => on_runtime(calibrate::calibrate(&args)),
         Command::Compare(args) => compare::compare(&args),
+        Command::Completions(args) => completions::completions(&args),
         Command::Decide(args) => decide::decide(&args),
         Command::Demo(args) => on_runtime(demo::demo(&args)),
         Command::Determinism(args) => determinism::determinism(&args),
         Command::Export(args) => export::export(&args),
         Command::Grade(args) => grade::grade(&args),
         Command::Import(args) => import::import(&args),
+        Command::Init(args) => init::init(&args),
         Command::Observe(args) => on_runtime(observe::observe(&args)),
         Command::Qualify(args) => on_runtime(qualify::qualify(&args)),
         Command::Record(args) => record::record(&args),

@@ -7,6 +7,7 @@ mod console;
 mod deployment;
 mod evidence;
 mod exit;
+mod flags;
 mod gates;
 mod grading;
 mod input;

@@ -13,6 +13,7 @@ mod run;
 mod search;
 mod table;
 mod turnover;
+mod vllm;
 
 pub(crate) use answers::answers;
 pub(crate) use calibration::calibration;
@@ -25,3 +26,4 @@ pub(crate) use page::Page;
 pub(crate) use run::{SteadyWindow, record, run, title};
 pub(crate) use search::{load_figure, probe_fault, search, searched};
 pub(crate) use turnover::turnover;
+pub(crate) use vllm::vllm;

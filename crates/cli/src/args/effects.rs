@@ -11,9 +11,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command as ClapCommand, CommandFactory, FromArgMatches};
 
+use super::config;
 use super::hints::hinted;
-use super::run::{Arrival, BASE_URL, RunArgs, SearchFor};
-use super::{Cli, Command, Format};
+use super::run::{Arrival, BASE_URL, RunArgs, RunFormat, SearchFor};
+use super::{Cli, Command};
 
 /// A flag, when it does something, and what to do when it does not.
 struct Effect {
@@ -24,6 +25,12 @@ struct Effect {
 }
 
 const EFFECTS: &[Effect] = &[
+    Effect {
+        flag: "format",
+        acts: |run| run.output.format != RunFormat::Vllm || has_vllm_block(run),
+        advice: "--format vllm prints what one measured cell after the other came to, and --dry-run, \
+                 --search and turnover runs have no such block: choose another --format",
+    },
     Effect {
         flag: "base_url",
         acts: |run| !run.server.simulate,
@@ -134,13 +141,13 @@ const EFFECTS: &[Effect] = &[
     },
     Effect {
         flag: "steady_window",
-        acts: |run| !run.output.dry_run && !is_search(run) && run.output.format != Format::Json,
+        acts: |run| !run.output.dry_run && !is_search(run) && prints_pages(run),
         advice: "--steady-window prints tables, and neither --dry-run nor --search nor --format json \
-                 has any of a run: leave one of them out (records hold both windows)",
+                 or vllm has any of a run: leave one of them out (records hold both windows)",
     },
     Effect {
         flag: "format",
-        acts: |run| !run.output.dry_run || run.output.format == Format::Json,
+        acts: |run| !run.output.dry_run || run.output.format == RunFormat::Json,
         advice: "--format: what --dry-run prints is JSON; leave --format out, or say --format json",
     },
 ];
@@ -155,9 +162,17 @@ impl Cli {
         I: IntoIterator<Item: Into<OsString>>,
     {
         let line: Vec<OsString> = line.into_iter().map(Into::into).collect();
+        match config::expand(&line).map_err(|error| config::plain(&error))? {
+            Some(config) => Self::read_whole(&config.line).map_err(|error| config.placed(error)),
+            None => Self::read_whole(&line),
+        }
+    }
+
+    /// The same of a line on which everything stands.
+    fn read_whole(line: &[OsString]) -> Result<Self, clap::Error> {
         let mut command = without_empty_variables(Self::command());
         let matches =
-            command.try_get_matches_from_mut(&line).map_err(|error| hinted(error, &line))?;
+            command.try_get_matches_from_mut(line).map_err(|error| hinted(error, line))?;
         let cli = Self::from_arg_matches(&matches)?;
         let run = match &cli.command {
             Command::Run(args) => Some(Cow::Borrowed(&**args)),
@@ -202,6 +217,16 @@ fn sends_by_rate(run: &RunArgs) -> bool {
     run.load.request_rate.is_some() || run.goals.search == Some(SearchFor::Rate)
 }
 
+/// Whether a run is printed in tables.
+fn prints_pages(run: &RunArgs) -> bool {
+    matches!(run.output.format, RunFormat::Markdown | RunFormat::Table)
+}
+
+/// Whether a run has what vLLM's block shows.
+fn has_vllm_block(run: &RunArgs) -> bool {
+    !run.output.dry_run && !is_search(run) && run.prompts.turnover.is_none()
+}
+
 fn is_search(run: &RunArgs) -> bool {
     run.goals.search.is_some()
 }
@@ -227,6 +252,7 @@ mod tests {
         "capture",
         "cell",
         "concurrency",
+        "config",
         "connect_timeout",
         "dataset",
         "deployment",
@@ -336,6 +362,8 @@ mod tests {
             ("--grace 5", ["--grace", "--duration"]),
             ("--request-rate 5 --requests 9 --grace 5", ["--grace", "--duration"]),
             ("--dry-run --format markdown", ["--format", "--dry-run"]),
+            ("--format vllm --dry-run", ["--format vllm", "--dry-run"]),
+            ("--format vllm --steady-window", ["--steady-window", "--format json or vllm"]),
             ("--format json --steady-window", ["--steady-window", "--format json"]),
         ] {
             let said = said(more).unwrap_or_else(|| panic!("{more}: taken"));

@@ -30,6 +30,9 @@ Examples:
   streamgauge run --base-url https://host/v1 --dataset prompts.jsonl --ignore-eos --name build-7
   streamgauge run --base-url http://127.0.0.1:11434 --api ollama-chat --model NAME")]
 pub(crate) struct RunArgs {
+    /// Flags of this command by their long names, in TOML; those given here win
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     #[command(flatten)]
@@ -56,6 +59,7 @@ pub(crate) struct RunArgs {
 pub(crate) struct ServerArgs {
     /// Address of the server, with or without /v1
     #[arg(long, env = BASE_URL, hide_env_values = true, value_name = "URL")]
+    #[arg(aliases = ["target", "url"])]
     pub(crate) base_url: Option<String>,
     /// Measure a simulated server that is started for this run, whatever OPENAI_BASE_URL says
     #[arg(long)]
@@ -66,14 +70,15 @@ pub(crate) struct ServerArgs {
     pub(crate) api: Dialect,
     /// Path of the API below the address, with a query if it needs one; of that only the names are
     /// kept [default: the API's own, as /v1/chat/completions]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, hide_short_help = true, value_name = "PATH")]
+    #[arg(aliases = ["custom-endpoint", "endpoint"])]
     pub(crate) endpoint_path: Option<String>,
     /// Model to ask for [default: the only one that the server lists]
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
     /// Model that must answer [default: the one asked for]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) expect_model: Option<String>,
     /// Environment variable that holds the API key [default: OPENAI_API_KEY; ANTHROPIC_API_KEY for
@@ -85,10 +90,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "HEADER")]
     pub(crate) header: Vec<String>,
     /// Certificate authorities to trust instead of the platform's, in PEM
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Wait until the server answers, at most so many seconds
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(aliases = ["ready-check-timeout-sec"])]
     pub(crate) wait_ready: Option<f64>,
 }
 
@@ -100,50 +106,58 @@ pub(crate) struct PromptArgs {
     /// "at_ms"?}, or a file in the ShareGPT layout; only a chat API takes messages. At most 4 GiB,
     /// and 64 MiB a line
     #[arg(long, value_name = "FILE")]
+    #[arg(aliases = ["dataset-path"])]
     pub(crate) dataset: Option<PathBuf>,
     /// Put a line of its own before each prompt of the dataset, so that no two are equal
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) nonce: bool,
     /// Grade nothing, whatever the lines of the dataset "expect"
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_grade: bool,
     /// Use the dataset again from its first line when it is too short
-    #[arg(long, conflicts_with_all = ["nonce", "trace"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["nonce", "trace"])]
     pub(crate) repeat: bool,
     /// Ask each prompt so many times, in rounds, and say which get the same answer each time;
     /// `determinism` holds another build's against them. --requests counts the prompts, answers are
     /// kept, and none is graded
-    #[arg(long, value_name = "TIMES")]
+    #[arg(long, hide_short_help = true, value_name = "TIMES")]
     #[arg(conflicts_with_all = ["duration", "repeat", "search", "trace"])]
     #[arg(value_parser = clap::value_parser!(u64).range(2..=1000))]
     pub(crate) determinism: Option<u64>,
     /// Length of a synthetic prompt, as the server counts it
     #[arg(long, value_name = "TOKENS", default_value_t = 512, conflicts_with = "dataset")]
+    #[arg(aliases = ["input-len", "isl", "random-input-len", "synthetic-input-tokens-mean"])]
     pub(crate) input_tokens: u64,
     /// Length of a beginning that synthetic prompts share, out of --input-tokens. The warm-up has
     /// beginnings of its own, unless the deployment says warm_engine_shared_prefixes
-    #[arg(long, value_name = "TOKENS", conflicts_with = "dataset")]
+    #[arg(long, hide_short_help = true, value_name = "TOKENS", conflicts_with = "dataset")]
     pub(crate) prefix_tokens: Option<u64>,
     /// Different shared beginnings; prompt after prompt takes the next
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "COUNT", default_value_t = 1)]
     pub(crate) prefixes: u64,
     /// Seed of the synthetic prompts
-    #[arg(long, value_name = "SEED", default_value_t = 0, conflicts_with = "dataset")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SEED",
+        default_value_t = 0,
+        conflicts_with = "dataset"
+    )]
     pub(crate) prompt_seed: u64,
     /// Seed of the lines that keep this run's prompts apart from any other run's [default: a new
     /// one each time]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, hide_short_help = true, value_name = "SEED")]
     pub(crate) nonce_seed: Option<u64>,
     /// Send synthetic prompts without such lines: a server that has seen them may answer from its
     /// cache
-    #[arg(long, conflicts_with_all = ["dataset", "nonce_seed"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["dataset", "nonce_seed"])]
     pub(crate) allow_cached_prompts: bool,
     /// Take four tokens for three words instead of asking the server to count a few prompts
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_length_probes: bool,
     /// Count tokens by this tokenizer.json instead of asking the server
     #[cfg(feature = "tokenizer")]
-    #[arg(long, value_name = "FILE", conflicts_with = "no_length_probes")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", conflicts_with = "no_length_probes")]
     pub(crate) tokenizer: Option<PathBuf>,
     /// A marker and a word, which only `turnover` asks for.
     #[arg(skip)]
@@ -167,6 +181,7 @@ impl PromptArgs {
 pub(crate) struct AnswerArgs {
     /// Tokens after which an answer stops
     #[arg(long, value_name = "TOKENS", default_value_t = 128)]
+    #[arg(aliases = ["osl", "output-len", "output-tokens-mean", "random-output-len"])]
     pub(crate) output_tokens: u64,
     /// Ask the server to go on after an end token; refused where the API has no member for it
     #[arg(long)]
@@ -176,11 +191,11 @@ pub(crate) struct AnswerArgs {
     #[arg(value_parser = parse_temperature)]
     pub(crate) temperature: Temperature,
     /// Sampling seed to send; refused where the API has no member for it
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, hide_short_help = true, value_name = "SEED")]
     pub(crate) seed: Option<u64>,
     /// JSON object whose members are added to every request body; those of its options,
     /// sampling_params or parameters to the API's own object of that name
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, hide_short_help = true, value_name = "JSON")]
     pub(crate) extra_body: Option<String>,
 }
 
@@ -192,9 +207,11 @@ pub(crate) struct LoadArgs {
     /// Measured requests in each cell [default: 64; with a duration, what it holds]
     #[arg(long, value_name = "COUNT")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Load::MAX_REQUESTS))]
+    #[arg(aliases = ["max-requests", "num-prompts", "num-requests", "request-count"])]
     pub(crate) requests: Option<u64>,
     /// Seconds after which no further request begins
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(aliases = ["benchmark-duration", "max-seconds"])]
     pub(crate) duration: Option<f64>,
     /// Requests under way at once, a new one as soon as one has ended; several numbers make one
     /// cell each. Numbers that change with time are one cell: 1..64:60s,64:5m [default: 1]
@@ -209,24 +226,32 @@ pub(crate) struct LoadArgs {
     pub(crate) trace: bool,
     /// How requests of a rate are spread
     #[arg(long, value_enum, default_value_t)]
+    #[arg(aliases = ["arrival-pattern"])]
     pub(crate) arrival: Arrival,
     /// Shape of gamma arrivals: below 1 they come in bursts, above 1 more evenly
-    #[arg(long, value_name = "SHAPE", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SHAPE",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) burstiness: f64,
     /// Seed of random arrivals
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, hide_short_help = true, value_name = "SEED", default_value_t = 0)]
     pub(crate) arrival_seed: u64,
     /// Most requests under way at once where they are sent by a rate or a trace; others wait, and
     /// are late
-    #[arg(long, value_name = "N", conflicts_with = "concurrency")]
+    #[arg(long, hide_short_help = true, value_name = "N", conflicts_with = "concurrency")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub(crate) max_concurrency: Option<u64>,
     /// Requests sent before each cell and left out of its figures
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u64).range(..=Load::MAX_REQUESTS))]
+    #[arg(aliases = ["num-warmups", "warmup-request-count", "warmup-requests"])]
     pub(crate) warmup: u64,
     /// Name of the cell, by which runs are compared [default: its load, such as c8 or r12.5-poisson]
-    #[arg(long, value_name = "NAME", value_parser = parse_identifier)]
+    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = parse_identifier)]
     pub(crate) cell: Option<Identifier>,
 }
 
@@ -255,16 +280,22 @@ pub(crate) struct GoalArgs {
     #[arg(conflicts_with = "calibrate")]
     pub(crate) search: Option<SearchFor>,
     /// Share of requests that must be good for the goals to hold
-    #[arg(long, value_name = "RATIO", default_value_t = 0.95, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "RATIO",
+        default_value_t = 0.95,
+        allow_negative_numbers = true
+    )]
     pub(crate) attainment: f64,
     /// Where the search begins
-    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1.0)]
     pub(crate) search_from: f64,
     /// The most that the search tries
-    #[arg(long, value_name = "N", default_value_t = 1024.0)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1024.0)]
     pub(crate) search_to: f64,
     /// Step between rates at which the search ends, as a share of the rate
-    #[arg(long, value_name = "RATIO", default_value_t = 0.05)]
+    #[arg(long, hide_short_help = true, value_name = "RATIO", default_value_t = 0.05)]
     pub(crate) search_step: f64,
 }
 
@@ -283,21 +314,40 @@ pub(crate) enum SearchFor {
 pub(crate) struct LimitArgs {
     /// Longest time for a whole request, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600.0, allow_negative_numbers = true)]
+    #[arg(aliases = ["request-timeout-seconds"])]
     pub(crate) timeout: f64,
     /// Longest silence of the server within a request, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SECONDS",
+        default_value_t = 120.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) idle_timeout: f64,
     /// Longest time to make a connection, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SECONDS",
+        default_value_t = 10.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) connect_timeout: f64,
     /// Share of requests that may fail before the figures stop being eligible
-    #[arg(long, value_name = "RATIO", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "RATIO",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) max_failure_ratio: f64,
     /// Stop a cell when more than this share of its ended requests has failed, once 20 have ended
-    #[arg(long, value_name = "RATIO", allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "RATIO", allow_negative_numbers = true)]
     pub(crate) max_error_rate: Option<f64>,
     /// Do not send a request again when a reused connection turns out closed
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_resend: bool,
 }
 
@@ -306,7 +356,14 @@ pub(crate) struct LimitArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct EndArgs {
     /// How long requests under way may go on after the duration, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SECONDS",
+        default_value_t = 30.0,
+        allow_negative_numbers = true
+    )]
+    #[arg(aliases = ["benchmark-grace-period"])]
     pub(crate) grace: f64,
 }
 
@@ -315,16 +372,16 @@ pub(crate) struct EndArgs {
 #[command(next_help_heading = "Instrument")]
 pub(crate) struct InstrumentArgs {
     /// Connections that carry the kernel's receive stamps: all, sampled or off
-    #[arg(long, value_name = "WHICH", default_value_t = KernelStamps::Sampled)]
+    #[arg(long, hide_short_help = true, value_name = "WHICH", default_value_t = KernelStamps::Sampled)]
     pub(crate) kernel_stamps: KernelStamps,
     /// Clock reading that counts as an arrival: read, or kernel with --kernel-stamps all
-    #[arg(long, value_name = "CLOCK", default_value_t = TimeBasis::Read)]
+    #[arg(long, hide_short_help = true, value_name = "CLOCK", default_value_t = TimeBasis::Read)]
     pub(crate) time_basis: TimeBasis,
     /// Keep every interval between chunks, or only count, least, greatest and sum of each response's
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "WHICH", default_value_t)]
     pub(crate) intervals: Intervals,
     /// Threads that send and receive
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    #[arg(long, hide_short_help = true, value_name = "COUNT", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=256))]
     pub(crate) workers: u64,
     /// Measure this client's own error at each cell's number of streams first, and state it in the
@@ -346,8 +403,34 @@ pub(crate) enum Intervals {
 impl OutputArgs {
     /// How progress is shown.
     pub(crate) fn view(&self) -> View {
-        View::of(self.no_progress, self.format)
+        match self.format {
+            RunFormat::Vllm => View::of(self.no_progress, Format::Json),
+            _ => View::of(self.no_progress, self.page_format()),
+        }
     }
+
+    /// How pages are laid out; beside vLLM's block as for a terminal.
+    pub(crate) fn page_format(&self) -> Format {
+        match self.format {
+            RunFormat::Json => Format::Json,
+            RunFormat::Markdown => Format::Markdown,
+            RunFormat::Table | RunFormat::Vllm => Format::Table,
+        }
+    }
+}
+
+/// How the results of a run are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
+    /// Exactly one JSON document
+    Json,
+    /// Markdown, for a pull request
+    Markdown,
+    /// A table for a terminal
+    #[default]
+    Table,
+    /// The block that `vllm bench serve` ends with, as far as its figures are the same
+    Vllm,
 }
 
 /// Where results go.
@@ -364,22 +447,23 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
     /// Keep what measured requests are answered in answers.jsonl, which is private, to `grade` it later
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) keep_answers: bool,
     /// Keep the raw bytes of each response with their arrival times, to `observe` them again
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) capture: bool,
     /// How results are printed
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: RunFormat,
     /// Show no progress on stderr
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
+    #[arg(aliases = ["disable-tqdm"])]
     pub(crate) no_progress: bool,
     /// Print the figures of the steady window too
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) steady_window: bool,
-    /// Print the resolved plan and the first request's body, and send nothing but the question
-    /// for models
+    /// Print the resolved plan, each cell's first request and who would be contacted, and send
+    /// nothing but questions for models and version
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

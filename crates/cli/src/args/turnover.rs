@@ -3,6 +3,8 @@
 //! Invariant: what both commands have is one flag with one meaning: the arguments become those of a
 //! run, whose prompts and load they decide.
 
+use std::path::PathBuf;
+
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Command, FromArgMatches};
 use streamgauge_schema::{Identifier, OutputPolicy, TurnoverReport};
@@ -34,6 +36,9 @@ Examples:
   streamgauge turnover --base-url http://127.0.0.1:8000 --concurrency 64 --waves 20 --repeats 2
   streamgauge turnover --base-url http://127.0.0.1:8000 --policy observe --word blue --count 64")]
 pub(crate) struct TurnoverArgs {
+    /// Flags of this command by their long names, in TOML; those given here win
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     #[command(flatten)]
@@ -151,7 +156,7 @@ impl TurnoverArgs {
     /// # Errors
     /// When the requests are more than a run has.
     pub(crate) fn as_run(&self) -> anyhow::Result<RunArgs> {
-        let Self { server, asked, answers, limits, instrument, output } = self.clone();
+        let Self { config, server, asked, answers, limits, instrument, output } = self.clone();
         let mut run = default_run();
         run.load.requests = Some(self.requests()?);
         run.load.concurrency =
@@ -167,7 +172,7 @@ impl TurnoverArgs {
         run.answers.extra_body = answers.extra_body;
         run.prompts.turnover =
             Some(ControlledWord { word: asked.word, count: asked.count, policy: asked.policy });
-        Ok(RunArgs { server, limits, instrument, output, ..run })
+        Ok(RunArgs { config, server, limits, instrument, output, ..run })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use streamgauge_client::{RunDir, write_new};
-use streamgauge_exchange::{LeftOut, OutputEdges, vllm_result};
+use streamgauge_exchange::{LeftOut, OutputEdges, VllmResult, vllm_result};
 use streamgauge_schema::{RunRecord, RunRecordV2};
 
 use crate::console;
@@ -37,7 +37,7 @@ pub(crate) struct ExportArgs {
 /// Writes one record.
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
     let record = only_record(&args.path)?;
-    let result = vllm_result(&record, edges(&args.path)?.as_ref())?;
+    let result = vllm_of(&record, &args.path)?;
     for LeftOut { keys, reason } in &result.left_out {
         console::remark(&format!("null: {keys}: {reason}"));
     }
@@ -53,6 +53,11 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// The record of a run under vLLM's keys; where `path` is a run directory, its journal says more.
+pub(super) fn vllm_of(record: &RunRecordV2, path: &Path) -> anyhow::Result<VllmResult> {
+    Ok(vllm_result(record, edges(path)?.as_ref())?)
 }
 
 fn only_record(path: &Path) -> anyhow::Result<RunRecordV2> {

@@ -1,19 +1,22 @@
 //! `streamgauge run`: measures one deployment, one cell for each concurrency.
 
+mod dry_run;
 pub(crate) mod search;
+
+pub(super) use dry_run::dry_run;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, bail};
-use streamgauge_client::Endpoint;
-use streamgauge_schema::{Dialect, LengthBasis, Load, LoadShape, Stage, digest_bytes};
+use streamgauge_exchange::LeftOut;
+use streamgauge_schema::{Dialect, Load, LoadShape, digest_bytes};
 use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 use tokio::sync::watch;
 
 use crate::args::Format;
-use crate::args::run::{RunArgs, ServerArgs};
+use crate::args::run::{RunArgs, RunFormat, ServerArgs};
 use crate::calibration::{FLAT_OUT_STREAMS, Pace, calibrate};
-use crate::commands::determinism;
+use crate::commands::{determinism, export};
 use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, Measuring, measure};
@@ -65,21 +68,40 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         let title = show::title("cell", &cell.plan.load.cell, number, cells.len());
         let result = measure(cell, &title, &args.output.out, &measuring).await?;
         exit = exit.max(result.exit());
-        if args.output.format != Format::Json {
-            console::result(&show::run(&result, steady, Page::of(args.output.format)))?;
+        match (args.output.format, args.output.page_format()) {
+            (RunFormat::Json, _) => {}
+            (RunFormat::Vllm, _) => print_vllm_block(&result)?,
+            (_, format) => console::result(&show::run(&result, steady, Page::of(format)))?,
         }
         if args.prompts.determinism.is_some() {
-            say_which_are_stable(&result, args.output.format)?;
+            say_which_are_stable(&result, args.output.page_format())?;
         }
         measured.push(result);
         if *stop.borrow() {
             break;
         }
     }
-    if args.output.format == Format::Json {
+    if args.output.format == RunFormat::Json {
         console::result(&as_json(&measured)?)?;
     }
     Ok(exit)
+}
+
+/// Prints a cell as vLLM's own client would, and says which lines are not there.
+fn print_vllm_block(measured: &Measured) -> anyhow::Result<()> {
+    let result = export::vllm_of(&measured.record, measured.dir.path())?;
+    // vLLM has a line for goodput only where goals are asked for.
+    let asked = measured.record.metrics.iter().any(|it| it.id.as_str().starts_with("goodput"));
+    let left_out = result.left_out.iter();
+    for LeftOut { keys, reason } in left_out.filter(|it| asked || it.keys != "request_goodput") {
+        console::remark(&format!("left out: {keys}: {reason}"));
+    }
+    console::remark(
+        "note: tokens are counted by the server alone, and Inter-token Latency is the gap between \
+         events, as in vLLM's own block: an event can hold several tokens",
+    );
+    let path = measured.dir.record().display().to_string();
+    console::result(&format!("{}\n\n{path}", show::vllm(&result)?))
 }
 
 /// Writes which prompts were answered the same each time. Where the record is printed, they are said
@@ -162,25 +184,4 @@ pub(super) fn as_json(measured: &[Measured]) -> anyhow::Result<String> {
         console::remark(&cell.dir.record().display().to_string());
     }
     String::from_utf8(bytes).context("canonical bytes are ASCII")
-}
-
-pub(super) fn dry_run(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
-    for cell in cells {
-        let first = cell.request(Stage::Measured, 0);
-        console::remark(&format!(
-            "first request to {endpoint}, path {}:\n{}",
-            endpoint.path(&cell.plan.target.endpoint_path),
-            String::from_utf8_lossy(&first.body)
-        ));
-    }
-    let plans = match cells {
-        [only] => digest_bytes(&only.plan)?,
-        several => digest_bytes(&several.iter().map(|cell| &cell.plan).collect::<Vec<_>>())?,
-    };
-    console::result(&String::from_utf8(plans).context("canonical bytes are ASCII")?)?;
-    let assumed = |cell: &Cell| cell.plan.workload.length_basis == Some(LengthBasis::Assumed {});
-    if !args.prompts.no_length_probes && cells.iter().any(assumed) {
-        console::remark("note: the run asks the server first how long prompts are");
-    }
-    Ok(Exit::Done)
 }

@@ -39,15 +39,15 @@ pub(crate) async fn turnover(args: &TurnoverArgs) -> anyhow::Result<Exit> {
     for (number, cell) in (1..).zip(&cells) {
         let title = show::title("turnover", &cell.plan.load.cell, number, cells.len());
         let result = measure(cell, &title, &run.output.out, &measuring).await?;
-        if run.output.format != Format::Json {
-            console::result(&show::turnover(&result, Page::of(run.output.format)))?;
+        if run.output.page_format() != Format::Json {
+            console::result(&show::turnover(&result, Page::of(run.output.page_format())))?;
         }
         measured.push(result);
         if *stop.borrow() {
             break;
         }
     }
-    if run.output.format == Format::Json {
+    if run.output.page_format() == Format::Json {
         console::result(&as_json(&measured)?)?;
     }
     Ok(measured.iter().map(exit_of).max_by_key(|exit| weight(*exit)).unwrap_or(Exit::Done))

@@ -5,9 +5,9 @@ use std::path::Path;
 use streamgauge_schema::{Activation, Readiness};
 use toml::{Spanned, Value};
 
-use super::file::{Flags, Source, take, typed};
-use super::flags::from_folder;
+use super::file::{take, typed};
 use super::schedule::Schedule;
+use crate::flags::{Flags, Source, from_folder};
 use crate::planning::millis;
 
 /// The keys of an arm that are no flags.

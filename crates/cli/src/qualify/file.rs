@@ -3,20 +3,16 @@
 //! Its version is closed: an unknown key is an error with its place. The tables of flags are read as
 //! they are; [`super::flags`] turns them into arguments of `run`.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde::Deserialize;
 use streamgauge_schema::{Gate, Identifier};
 use toml::{Spanned, Value};
 
+use crate::flags::{Flags, Source};
+
 /// Version of the file's layout.
 const VERSION: u64 = 1;
-
-/// Flags of `run` by their long names.
-pub(super) type Flags = BTreeMap<Spanned<String>, Spanned<Value>>;
 
 /// The file.
 #[derive(Debug, Deserialize)]
@@ -50,19 +46,11 @@ pub(super) struct UntilDecided {
     pub(super) max_time_s: Option<Spanned<f64>>,
 }
 
-/// A file with its text, so that whatever is wrong in it can be placed.
-#[derive(Debug)]
-pub(super) struct Source {
-    path: PathBuf,
-    text: String,
-}
-
-impl Source {
+impl PlanFile {
     /// Reads a file's text; the path is for errors, and for what its paths lead from.
-    pub(super) fn parse(path: &Path, text: String) -> anyhow::Result<(Self, PlanFile)> {
-        let source = Self { path: path.to_owned(), text };
-        let file: PlanFile = toml::from_str(&source.text)
-            .with_context(|| format!("{} is no plan of a qualification", path.display()))?;
+    pub(super) fn parse(path: &Path, text: String) -> anyhow::Result<(Source, Self)> {
+        let source = Source::new(path, text);
+        let file: Self = source.read("plan of a qualification")?;
         let version = *file.version.get_ref();
         if version != VERSION {
             return Err(source.fault(
@@ -73,29 +61,6 @@ impl Source {
         Ok((source, file))
     }
 
-    /// The folder from which relative paths in it lead.
-    pub(super) fn folder(&self) -> &Path {
-        match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        }
-    }
-
-    /// What is wrong with the part of the file at `place`.
-    pub(super) fn fault(&self, place: Range<usize>, problem: &str) -> anyhow::Error {
-        let before = self.text.get(..place.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        anyhow::anyhow!("{} line {line} column {column}: {problem}", self.path.display())
-    }
-
-    /// What is wrong with the file as a whole.
-    pub(super) fn fault_of_all(&self, problem: &str) -> anyhow::Error {
-        anyhow::anyhow!("{}: {problem}", self.path.display())
-    }
-}
-
-impl PlanFile {
     /// The name, which directories and runs begin with.
     pub(super) fn name(&self, source: &Source) -> anyhow::Result<Identifier> {
         const LONGEST: usize = 60;

@@ -9,7 +9,8 @@ use streamgauge_metrics::MatchingCondition;
 use streamgauge_schema::{QualificationPlan, json_schema};
 
 use super::arm::ARM_KEYS;
-use super::flags::{Place, argument, command};
+use super::flags::Place;
+use crate::flags::{argument, command};
 
 /// The schema.
 pub(crate) fn file_schema() -> Value {

@@ -1,26 +1,21 @@
-//! From tables of flags to the arguments of `run` and `turnover`: one vocabulary and one validation for
-//! all.
-
-use std::any::TypeId;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+//! Which flags of `run` and `turnover` may stand in which table of a plan, and the arguments that they
+//! make.
 
 use anyhow::bail;
-use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, Command, CommandFactory};
-use toml::{Spanned, Value};
+use clap::{Arg, Command};
 
 use super::arm::ARM_KEYS;
-use super::file::{Flags, Source};
 use crate::args::run::RunArgs;
 use crate::args::turnover::{HEADING, TurnoverArgs};
 use crate::args::{Cli, Command as Asked};
+use crate::flags::{Flags, Merged, Source, argument};
 use crate::spelling::meant;
 
 /// Flags that a qualification decides itself, and what to do instead.
-const DECIDED_HERE: [(&str, &str); 16] = [
+const DECIDED_HERE: [(&str, &str); 17] = [
     ("attainment", "a qualification searches for nothing"),
     ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
+    ("config", "the plan itself holds the flags"),
     ("determinism", "a run of its own finds out which answers are the same each time"),
     ("dry-run", "`streamgauge qualify --plan-only` sends nothing"),
     ("format", "give --format to `qualify`"),
@@ -56,35 +51,6 @@ pub(super) struct Table<'a> {
     /// What the table is called in the file.
     pub(super) title: String,
     flags: &'a Flags,
-}
-
-/// The flags of one run.
-#[derive(Debug)]
-pub(super) struct Merged<'a> {
-    source: &'a Source,
-    titles: String,
-    flags: BTreeMap<&'a str, Flag<'a>>,
-    /// Words that stand in no table.
-    implied: Vec<String>,
-}
-
-/// A flag's value, and what the table is called in which it stands.
-#[derive(Clone, Copy, Debug)]
-struct Flag<'a> {
-    value: &'a Spanned<Value>,
-    title: &'a str,
-}
-
-/// The flags that a command has.
-pub(super) fn command(name: &str) -> Command {
-    let mut cli = Cli::command();
-    cli.build();
-    cli.find_subcommand(name).expect("it is a command").clone()
-}
-
-/// The flag of a long name.
-pub(super) fn argument<'a>(run: &'a Command, name: &str) -> Option<&'a Arg> {
-    run.get_arguments().find(|argument| argument.get_long() == Some(name))
 }
 
 /// Whether a flag is about a server or what it serves, and not about what is asked of it. The API
@@ -174,182 +140,60 @@ fn unknown(command: &Command, place: Place, name: &str) -> String {
     }
 }
 
-impl<'a> Merged<'a> {
-    /// The flags of several tables; later ones take the place of earlier ones.
-    pub(super) fn of(source: &'a Source, tables: &[&'a Table<'a>]) -> Self {
-        let mut flags = BTreeMap::new();
-        for table in tables {
-            for (key, value) in table.flags {
-                flags.insert(key.get_ref().as_str(), Flag { value, title: &table.title });
-            }
-        }
-        let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
-        Self { source, titles: titles.join(" and "), flags, implied: Vec::new() }
-    }
+/// The flags of several tables; later ones take the place of earlier ones.
+pub(super) fn merged<'a>(source: &'a Source, tables: &[&'a Table<'a>]) -> Merged<'a> {
+    let tables: Vec<(&str, &Flags)> =
+        tables.iter().map(|table| (table.title.as_str(), table.flags)).collect();
+    Merged::of(source, &tables)
+}
 
-    /// The flags of a turnover. Of `common` it takes how a server is reached, waited for and measured,
-    /// and how answers are sampled; what a cell asks is none of it.
-    pub(super) fn of_turnover(
-        source: &'a Source,
-        turnover: &Command,
-        common: &'a Table<'a>,
-        others: [&'a Table<'a>; 2],
-    ) -> Self {
-        let [own, arm] = others;
-        let mut merged = Self::of(source, &[common, own, arm]);
-        let is_taken = |name: &str| {
-            let heading = argument(turnover, name).map(Arg::get_help_heading);
-            heading.is_some_and(|it| it != Some(HEADING)) && name != "output-tokens"
-        };
-        merged.flags.retain(|name, flag| flag.title != common.title || is_taken(name));
-        merged
-    }
+/// The flags of a turnover. Of `common` it takes how a server is reached, waited for and measured,
+/// and how answers are sampled; what a cell asks is none of it.
+pub(super) fn of_turnover<'a>(
+    source: &'a Source,
+    turnover: &Command,
+    common: &'a Table<'a>,
+    others: [&'a Table<'a>; 2],
+) -> Merged<'a> {
+    let [own, arm] = others;
+    let mut merged = merged(source, &[common, own, arm]);
+    let is_taken = |name: &str| {
+        let heading = argument(turnover, name).map(Arg::get_help_heading);
+        heading.is_some_and(|it| it != Some(HEADING)) && name != "output-tokens"
+    };
+    merged.retain(|name, title| title != common.title || is_taken(name));
+    merged
+}
 
-    /// The same flags, those of these names from elsewhere.
-    pub(super) fn with_from(&self, names: &[&str], other: &Self) -> Self {
-        let own = self.flags.iter().filter(|(name, _)| !names.contains(name));
-        let others = other.flags.iter().filter(|(name, _)| names.contains(name));
-        let flags = own.chain(others).map(|(name, flag)| (*name, *flag)).collect();
-        let (titles, implied) = (self.titles.clone(), self.implied.clone());
-        Self { source: self.source, titles, flags, implied }
-    }
-
-    /// The same flags; where none says how many requests of a run may fail, it is what the gates say.
-    pub(super) fn with_max_failures(mut self, ratio: f64) -> Self {
-        const FLAG: &str = "max-failure-ratio";
-        if !self.flags.contains_key(FLAG) {
-            self.implied.push(format!("--{FLAG}={ratio}"));
-        }
-        self
-    }
-
-    /// The line of arguments: `--name=value` each. What only other commands have is left out.
-    pub(super) fn line(&self, command: &Command) -> anyhow::Result<Vec<String>> {
-        let mut line = self.implied.clone();
-        for (name, flag) in &self.flags {
-            let Some(argument) = argument(command, name) else { continue };
-            line.extend(self.words(argument, name, *flag)?);
-        }
-        Ok(line)
-    }
-
-    fn words(
-        &self,
-        argument: &Arg,
-        name: &str,
-        Flag { value, title }: Flag<'_>,
-    ) -> anyhow::Result<Vec<String>> {
-        let refuse = |problem: &str| {
-            Err(self.source.fault(value.span(), &format!("{title}: {name}: {problem}")))
-        };
-        let takes_value = argument.get_action().takes_values();
-        match (value.get_ref(), takes_value) {
-            (Value::Boolean(true), false) => Ok(vec![format!("--{name}")]),
-            (Value::Boolean(false), false) => Ok(Vec::new()),
-            (_, false) => refuse("it is true or false"),
-            (Value::Array(values), true) => {
-                if !matches!(argument.get_action(), ArgAction::Append) {
-                    return refuse("it takes one value, no list");
-                }
-                let words: Option<Vec<String>> =
-                    values.iter().map(|value| self.word(argument, value)).collect();
-                let Some(words) = words else { return refuse("its values are texts or numbers") };
-                Ok(words.iter().map(|word| format!("--{name}={word}")).collect())
-            }
-            (one, true) => match self.word(argument, one) {
-                Some(word) => Ok(vec![format!("--{name}={word}")]),
-                None => refuse("it takes a text or a number"),
-            },
-        }
-    }
-
-    /// A value as it is written on a line; paths lead from the folder of the plan, wherever the work
-    /// is taken up again.
-    fn word(&self, argument: &Arg, value: &Value) -> Option<String> {
-        Some(match value {
-            Value::Float(number) => number.to_string(),
-            Value::Integer(number) => number.to_string(),
-            Value::String(path) if is_path(argument) => {
-                let path = from_folder(self.source.folder(), Path::new(path));
-                // Only an empty path has no absolute one; whoever opens it says so.
-                std::path::absolute(&path).unwrap_or(path).display().to_string()
-            }
-            Value::String(text) => text.clone(),
-            _ => return None,
-        })
-    }
-
-    /// The arguments of `run`.
-    pub(super) fn arguments(&self, run: &Command) -> anyhow::Result<RunArgs> {
-        match self.read(run)? {
-            Asked::Run(args) => Ok(*args),
-            _ => bail!("arguments of `run` are another command's"),
-        }
-    }
-
-    /// The arguments of `turnover`.
-    pub(super) fn turnover(&self, turnover: &Command) -> anyhow::Result<TurnoverArgs> {
-        match self.read(turnover)? {
-            Asked::Turnover(args) => Ok(*args),
-            _ => bail!("arguments of `turnover` are another command's"),
-        }
-    }
-
-    fn read(&self, command: &Command) -> anyhow::Result<Asked> {
-        let line = self.line(command)?;
-        let words = ["streamgauge".to_owned(), command.get_name().to_owned()];
-        match Cli::read(words.into_iter().chain(line)) {
-            Ok(Cli { command }) => Ok(command),
-            Err(error) => Err(self.placed(&error)),
-        }
-    }
-
-    /// The parser's own words, with the place of the flag that they are about.
-    fn placed(&self, error: &clap::Error) -> anyhow::Error {
-        let text = error.to_string();
-        let text = text.split("\n\n").next().unwrap_or_default();
-        let text = text.trim_start_matches("error: ").replace("\n  ", " ");
-        let about = match error.get(ContextKind::InvalidArg) {
-            Some(ContextValue::String(text)) => text.clone(),
-            Some(ContextValue::Strings(texts)) => texts.first().cloned().unwrap_or_default(),
-            _ => String::new(),
-        };
-        self.fault(&about, text.as_str())
-    }
-
-    /// What is wrong, at the place of the flag that `about` begins with.
-    fn fault(&self, about: &str, problem: &str) -> anyhow::Error {
-        let name = about.trim_start_matches('-').split([' ', '=', ':']).next().unwrap_or_default();
-        match self.flags.get(name) {
-            Some(Flag { value, title }) => {
-                self.source.fault(value.span(), &format!("{title}: {problem}"))
-            }
-            None => self.source.fault_of_all(&format!("{}: {problem}", self.titles)),
-        }
-    }
-
-    /// An error of whoever reads the arguments, which names the flag first.
-    pub(super) fn explained(&self, error: &anyhow::Error) -> anyhow::Error {
-        let text = format!("{error:#}");
-        self.fault(&text, &text)
+/// The arguments of `run`.
+pub(super) fn arguments(merged: &Merged<'_>, run: &Command) -> anyhow::Result<RunArgs> {
+    match read(merged, run)? {
+        Asked::Run(args) => Ok(*args),
+        _ => bail!("arguments of `run` are another command's"),
     }
 }
 
-fn is_path(argument: &Arg) -> bool {
-    argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
+/// The arguments of `turnover`.
+pub(super) fn turnover(merged: &Merged<'_>, turnover: &Command) -> anyhow::Result<TurnoverArgs> {
+    match read(merged, turnover)? {
+        Asked::Turnover(args) => Ok(*args),
+        _ => bail!("arguments of `turnover` are another command's"),
+    }
 }
 
-/// A path as it is meant in a file of this folder.
-pub(super) fn from_folder(folder: &Path, path: &Path) -> PathBuf {
-    match folder.to_str() {
-        Some(".") => path.to_owned(),
-        _ => folder.join(path),
+fn read(merged: &Merged<'_>, command: &Command) -> anyhow::Result<Asked> {
+    let line = merged.line(command)?;
+    let words = ["streamgauge".to_owned(), command.get_name().to_owned()];
+    match Cli::read(words.into_iter().chain(line)) {
+        Ok(Cli { command }) => Ok(command),
+        Err(error) => Err(merged.placed(&error)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::command;
 
     #[test]
     fn what_is_decided_here_is_a_flag() {

@@ -13,10 +13,11 @@ use streamgauge_schema::{
 use toml::Spanned;
 
 use super::arm::{ArmKeys, check_arms};
-use super::file::{Flags, PlanFile, Source};
-use super::flags::{Merged, Place, Table, command, from_folder};
+use super::file::PlanFile;
+use super::flags::{Place, Table, arguments, merged, of_turnover, turnover};
 use super::schedule::{Schedule, ScheduleArgs};
 use crate::args::run::RunArgs;
+use crate::flags::{Flags, Merged, Source, command, from_folder};
 use crate::gates::{needs_grader, read_gates, unknown_metric};
 use crate::input::read_text;
 use crate::planning::{Asked, never_said, never_stops};
@@ -65,7 +66,7 @@ impl Resolved {
 
     /// The same from a text; the path is for errors, and for what its paths lead from.
     pub(crate) fn parse(path: &Path, text: String, args: &ScheduleArgs) -> anyhow::Result<Self> {
-        let (source, mut file) = Source::parse(path, text)?;
+        let (source, mut file) = PlanFile::parse(path, text)?;
         let schedule = Schedule::of(&source, &file, args)?;
         let name = file.name(&source)?;
         let gates = gates(&source, &file)?;
@@ -292,9 +293,9 @@ fn planned(source: &Source, file: &PlanFile, max_failure_ratio: f64) -> anyhow::
     for (number, flags) in (1..).zip(tables) {
         let title = format!("[[cell]] {number}");
         let cell = table(title.clone(), Place::Cell, flags)?;
-        let merged =
-            |arm| Merged::of(source, &[&common, &cell, arm]).with_max_failures(max_failure_ratio);
-        let of = |own, other| arm_cell(&run, &merged(own), &merged(other));
+        let of_arm =
+            |arm| merged(source, &[&common, &cell, arm]).with_max_failures(max_failure_ratio);
+        let of = |own, other| arm_cell(&run, &of_arm(own), &of_arm(other));
         let cell = PlannedCell::new(of(&baseline, &candidate)?, of(&candidate, &baseline)?)
             .map_err(|error| source.fault_of_all(&format!("{title}: {error:#}")))?;
         if cells.iter().any(|known| known.name == cell.name) {
@@ -310,12 +311,12 @@ fn planned(source: &Source, file: &PlanFile, max_failure_ratio: f64) -> anyhow::
     if let Some(flags) = &file.turnover {
         let command = command("turnover");
         let own = Table::check(source, &command, TURNOVER.to_owned(), Place::Turnover, flags)?;
-        let merged = |arm| {
-            let merged = Merged::of_turnover(source, &command, &common, [&own, arm]);
+        let of_arm = |arm| {
+            let merged = of_turnover(source, &command, &common, [&own, arm]);
             merged.with_max_failures(max_failure_ratio)
         };
-        let (old, new) = (merged(&baseline), merged(&candidate));
-        planned.repeats = old.turnover(&command)?.asked.repeats;
+        let (old, new) = (of_arm(&baseline), of_arm(&candidate));
+        planned.repeats = turnover(&old, &command)?.asked.repeats;
         let of = |own, other| turnover_of_arm(&command, own, other);
         let cell = PlannedCell::new(of(&old, &new)?, of(&new, &old)?)
             .map_err(|error| source.fault_of_all(&format!("{TURNOVER}: {error:#}")))?;
@@ -331,7 +332,7 @@ fn turnover_of_arm(
     other: &Merged<'_>,
 ) -> anyhow::Result<ArmCell> {
     let arguments = |merged: &Merged<'_>| {
-        let args = merged.turnover(command)?;
+        let args = turnover(merged, command)?;
         args.as_run().map_err(|error| own.explained(&error))
     };
     let args = arguments(own)?;
@@ -342,10 +343,10 @@ fn turnover_of_arm(
 }
 
 fn arm_cell(run: &Command, own: &Merged<'_>, other: &Merged<'_>) -> anyhow::Result<ArmCell> {
-    let args = own.arguments(run)?;
+    let args = arguments(own, run)?;
     let asked = Asked::read(&args).map_err(|error| own.explained(&error))?;
     Ok(ArmCell {
-        swapped: own.with_from(&OF_ADDRESS, other).arguments(run)?,
+        swapped: arguments(&own.with_from(&OF_ADDRESS, other), run)?,
         line: own.line(run)?.into_iter().map(|word| without_secret(word, &asked)).collect(),
         asked,
         args,

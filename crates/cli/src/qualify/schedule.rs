@@ -4,7 +4,8 @@ use anyhow::bail;
 use clap::Args;
 use streamgauge_schema::QualificationPlan;
 
-use super::file::{PlanFile, Source, UntilDecided, millis};
+use super::file::{PlanFile, UntilDecided, millis};
+use crate::flags::Source;
 
 /// Fewest blocks that have an interval.
 const FEWEST: u64 = 3;

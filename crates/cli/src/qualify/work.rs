@@ -15,8 +15,8 @@ use super::course::Course;
 use super::dir::{Log, QualificationDir};
 use super::resolve::Resolved;
 use crate::planning::{meet_at, reach};
-use crate::provenance::identify;
 use crate::progress::View;
+use crate::provenance::identify;
 use crate::signals::stopped;
 
 /// A qualification under way.

@@ -280,8 +280,17 @@ fn a_dry_run_shows_path_and_body() {
         let path = plan["target"]["endpoint_path"].as_str().unwrap();
         assert!(api.request_line.contains(&format!(" {path} ")));
         assert_eq!(plan["request"]["temperature"], Value::Null);
-        let (said, body) = finished.stderr.split_once('\n').unwrap();
-        assert_eq!(said, format!("first request to {url}, path {path}:"));
+        let mut said = finished.stderr.lines();
+        assert_eq!(said.next(), Some(format!("first request to {url}, path {path}:").as_str()));
+        let body = said.next().unwrap();
+        let contacted = said.collect::<Vec<_>>().join("\n");
+        assert_eq!(
+            contacted,
+            format!(
+                "nothing was sent but questions for models and version; a run would contact {url}:\n\
+                 - 64 requests of cell c1\nIt would write below runs."
+            )
+        );
         let body: Value = serde_json::from_str(body).unwrap();
         assert!(!body.to_string().contains("temperature"), "{body}");
     }

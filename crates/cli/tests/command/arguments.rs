@@ -6,16 +6,18 @@ use crate::process::{finish, run, streamgauge};
 
 #[test]
 fn help() {
-    const COMMANDS: [&str; 18] = [
+    const COMMANDS: [&str; 20] = [
         "",
         "calibrate",
         "compare",
+        "completions",
         "decide",
         "demo",
         "determinism",
         "export",
         "grade",
         "import",
+        "init",
         "observe",
         "qualify",
         "record",

@@ -5,6 +5,7 @@
 mod apis;
 mod arguments;
 mod compared;
+mod configured;
 mod datasets;
 mod decided;
 mod descriptors;

@@ -89,7 +89,7 @@ pub(super) async fn search(
     let report = report(args, what, &search, ended.is_none(), probes);
     let name = name.as_ref().map_or("nothing", Identifier::as_str);
     let path = write_report(&report, &args.output.out, name).await?;
-    console::result(&match args.output.format {
+    console::result(&match args.output.page_format() {
         Format::Json => {
             String::from_utf8(digest_bytes(&report)?).context("canonical bytes are ASCII")?
         }
