@@ -41,6 +41,17 @@ struct ComparisonPage {
 /// What a build may declare.
 type Declared = fn(&Build) -> &Option<PublicText>;
 
+/// What a build may declare beside its model, what tells builds apart first.
+const DECLARED: [(&str, Declared); 7] = [
+    ("Variant", |build| &build.variant),
+    ("Quantization", |build| &build.quantization),
+    ("Image", |build| &build.image),
+    ("Revision", |build| &build.revision),
+    ("Runtime", |build| &build.runtime),
+    ("Runtime version", |build| &build.runtime_version),
+    ("Hardware", |build| &build.hardware),
+];
+
 /// Something that both sides have.
 struct SideRow {
     label: &'static str,
@@ -97,22 +108,24 @@ fn one_run_a_side() -> String {
     "One run of each side in each cell; noise between runs was not considered.".to_owned()
 }
 
+/// The sides by what tells them apart.
 fn heading(compared: Compared<'_>) -> String {
-    let [old, new] = match compared {
-        Compared::V1(it) => [&it.baseline_image, &it.candidate_image].map(ToString::to_string),
-        Compared::V2(it) => [&it.baseline, &it.candidate].map(named),
+    let (old, new) = match compared {
+        Compared::V1(it) if it.baseline_image == it.candidate_image => {
+            return format!("{}: candidate against baseline", it.candidate_image);
+        }
+        Compared::V1(it) => return format!("{} against {}", it.candidate_image, it.baseline_image),
+        Compared::V2(it) => (&it.baseline, &it.candidate),
     };
-    if old == new {
-        format!("{new}: candidate against baseline")
-    } else {
-        format!("{new} against {old}")
+    if old.model != new.model {
+        return format!("{} against {}", new.model, old.model);
     }
-}
-
-/// What tells a build from another, shortly.
-fn named(build: &Build) -> String {
-    let more = build.variant.as_ref().or(build.runtime_version.as_ref()).or(build.image.as_ref());
-    more.map_or_else(|| build.model.to_string(), |more| format!("{} {more}", build.model))
+    let declared = DECLARED.iter().map(|(_, of)| (of(old), of(new)));
+    let parted = declared.filter_map(|(old, new)| old.as_ref().zip(new.as_ref()));
+    match parted.into_iter().find(|(old, new)| old != new) {
+        Some((one, other)) => format!("{}: {other} against {one}", new.model),
+        None => format!("{}: candidate against baseline", new.model),
+    }
 }
 
 fn sides(compared: Compared<'_>) -> Vec<SideRow> {
@@ -127,17 +140,8 @@ fn sides(compared: Compared<'_>) -> Vec<SideRow> {
         Compared::V2(it) => {
             let (old, new) = (&it.baseline, &it.candidate);
             let model = row("Model", old.model.to_string(), new.model.to_string());
-            let others: [(_, Declared); 7] = [
-                ("Variant", |build| &build.variant),
-                ("Image", |build| &build.image),
-                ("Revision", |build| &build.revision),
-                ("Runtime", |build| &build.runtime),
-                ("Runtime version", |build| &build.runtime_version),
-                ("Quantization", |build| &build.quantization),
-                ("Hardware", |build| &build.hardware),
-            ];
-            let known = others.into_iter().filter(|(_, of)| of(old).is_some() || of(new).is_some());
-            let rows = known.map(|(label, of)| row(label, text(of(old)), text(of(new))));
+            let known = DECLARED.iter().filter(|(_, of)| of(old).is_some() || of(new).is_some());
+            let rows = known.map(|(label, of)| row(*label, text(of(old)), text(of(new))));
             std::iter::once(model).chain(rows).collect()
         }
     }

@@ -88,9 +88,16 @@ impl Verdict {
             let why = why.unwrap_or("not every request had exactly the controlled output");
             format!("Turnover: {}: {why}.", standing(it))
         });
-        let gates = open.into_iter().map(|it| {
-            format!("{} in cell {}: {}: {}.", it.metric, it.cell, standing(it.verdict), it.reason)
-        });
+        // Gates of a cell that stand the same way for the same reason share a line.
+        let mut gates: Vec<(String, String)> = Vec::new();
+        for it in open {
+            let why = format!("in cell {}: {}: {}.", it.cell, standing(it.verdict), it.reason);
+            match gates.iter_mut().find(|(_, known)| *known == why) {
+                Some((names, _)) => names.push_str(&format!(", {}", it.metric)),
+                None => gates.push((it.metric.to_string(), why)),
+            }
+        }
+        let gates = gates.into_iter().map(|(names, why)| format!("{names} {why}"));
         Self {
             tone: tone(outcome),
             word: word.to_owned(),

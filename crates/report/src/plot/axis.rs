@@ -13,7 +13,7 @@ use super::{Area, Colour, text};
 use crate::number::tick;
 
 /// Room for what is written at the axes, in units of the plot.
-const LEFT: u32 = 116;
+const LEFT: u32 = 136;
 const BELOW: u32 = 84;
 const ABOVE: u32 = 52;
 const RIGHT: u32 = 56;
