@@ -1,10 +1,9 @@
 //! Flat result files, as vLLM's and SGLang's clients write them: a member for each statistic of each
 //! latency, such as `p99_ttft_ms`, and one for each total.
 
-use serde_json::{Map, Value};
-
 use crate::error::ImportError;
 use crate::found::{Outcomes, Quantity, QuantitySpec, Samples, Total, TotalSpec};
+use crate::scalars::Scalars;
 use crate::stat::Stat;
 use crate::times::no_less_than_0;
 
@@ -17,7 +16,7 @@ const PLACE: &str = "the file";
 /// whose every statistic is 0 was not measured.
 pub(crate) fn quantities(
     specs: &'static [QuantitySpec],
-    members: &Map<String, Value>,
+    members: &Scalars,
     outcomes: Outcomes,
     samples: impl Fn(&str) -> Option<Samples>,
 ) -> Result<Vec<Quantity>, ImportError> {
@@ -26,7 +25,7 @@ pub(crate) fn quantities(
         let mut stated = Vec::new();
         for (key, value) in members {
             let Some(stat) = stat_of(key, spec.key) else { continue };
-            let Some(value) = value.as_f64() else { continue };
+            let Some(value) = value.0 else { continue };
             stated.push((stat, no_less_than_0(value, PLACE, || key.clone())?));
         }
         if outcomes.succeeded == 0 || stated.iter().all(|(_, value)| *value == 0.0) {
@@ -52,11 +51,11 @@ fn order(stat: &Stat) -> (u64, String) {
 /// The totals that the file states.
 pub(crate) fn totals(
     specs: &'static [TotalSpec],
-    members: &Map<String, Value>,
+    members: &Scalars,
     outcomes: Outcomes,
 ) -> Result<Vec<Total>, ImportError> {
     let total = |spec: &'static TotalSpec| {
-        let value = members.get(spec.key).and_then(Value::as_f64);
+        let value = members.get(spec.key).and_then(|member| member.0);
         let value = value.map(|value| no_less_than_0(value, PLACE, || spec.key.to_owned()));
         let value = value.transpose()?;
         // A tokenizer that was not there, or nothing that succeeded, leaves zeros.

@@ -40,7 +40,7 @@
 //! | `figures`, `stat` | metrics of what was found |
 //! | `record` | a run record of it |
 //! | `export`, `edges` | a record under vLLM's keys, and what must hold for that |
-//! | `json`, `texts`, `times` | numbers, texts and times of files that others wrote |
+//! | `json`, `scalars`, `texts`, `times` | numbers, texts and times of files that others wrote |
 
 mod aiperf;
 mod edges;
@@ -53,6 +53,7 @@ mod guidellm;
 mod import;
 mod json;
 mod record;
+mod scalars;
 mod sglang;
 mod stat;
 mod texts;

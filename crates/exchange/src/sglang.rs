@@ -3,7 +3,7 @@
 mod keys;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use streamgauge_schema::{Completion, ImportedRequest};
 
 use self::keys::{QUANTITIES, TOTALS};
@@ -11,6 +11,7 @@ use crate::error::ImportError;
 use crate::flat::{quantities, totals};
 use crate::found::{Found, FoundLoad, Outcomes, Samples};
 use crate::json::read_lines;
+use crate::scalars::Scalars;
 use crate::texts::message;
 use crate::times::{micros, no_less_than_0};
 use crate::tool::Tool;
@@ -38,13 +39,13 @@ struct Line {
 /// Reads the runs of a file.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
     let lines: Vec<(usize, Line)> = read_lines(Tool::Sglang, bytes)?;
-    let members: Vec<(usize, Map<String, Value>)> = read_lines(Tool::Sglang, bytes)?;
+    let members: Vec<(usize, Scalars)> = read_lines(Tool::Sglang, bytes)?;
     let each = lines.iter().zip(&members);
     each.map(|((number, line), (_, members))| one(&format!("line {number}"), line, members))
         .collect()
 }
 
-fn one(place: &str, line: &Line, members: &Map<String, Value>) -> Result<Found, ImportError> {
+fn one(place: &str, line: &Line, members: &Scalars) -> Result<Found, ImportError> {
     no_less_than_0(line.duration, place, || "duration".to_owned())?;
     let requests = requests(place, line)?;
     let declared = if requests.is_empty() { line.num_prompts } else { Some(requests.len() as u64) };

@@ -4,7 +4,7 @@ pub(crate) mod keys;
 mod single;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::keys::{QUANTITIES, TOTALS};
 use self::single::Single;
@@ -12,6 +12,7 @@ use crate::error::ImportError;
 use crate::flat::{quantities, totals};
 use crate::found::{Found, FoundLoad, Outcomes};
 use crate::json::{read_file, without_mark};
+use crate::scalars::Scalars;
 use crate::times::{date_label, no_less_than_0};
 use crate::tool::Tool;
 
@@ -66,7 +67,7 @@ fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
 
 fn read_one(bytes: &[u8]) -> Result<Found, ImportError> {
     let file: File = read_file(Tool::Vllm, bytes)?;
-    let members: Map<String, Value> = read_file(Tool::Vllm, bytes)?;
+    let members: Scalars = read_file(Tool::Vllm, bytes)?;
     no_less_than_0(file.duration, PLACE, || "duration".to_owned())?;
     let single = Single::of(&file)?;
     let outcomes = outcomes(&file)?;
