@@ -62,6 +62,12 @@ fn other_values() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    // A file has hundreds of values, and its record hundreds of rules.
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 4,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         for tool in Tool::ALL {
