@@ -39,6 +39,7 @@ pub(crate) use gathered::{compared_run, figure_of, share_of, value_of};
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
 pub use pairing::Pairing;
 pub use pairs::{DiscordantPrompts, PromptOutcomes, discordant_prompts};
+pub(crate) use turnovers::compared as compared_turnover;
 
 /// The gated metrics: their ids in records, and their names in comparisons.
 const GATED: [(&str, &str); 3] = [

@@ -93,8 +93,7 @@ fn judge_gates(
 /// The worst of all gates: what fails comes first, then what could not be judged, then what noise
 /// left open. Nothing judged passes nothing. Turnovers count where there are any.
 fn verdict(comparison: &ComparisonV2) -> GateVerdict {
-    let turnover = comparison.turnover.as_ref().filter(|it| !it.candidate.is_empty());
-    let turnover = turnover.map(|it| it.verdict);
+    let turnover = comparison.turnover.as_ref().map(|it| it.verdict);
     let cells = || comparison.cells.iter().map(|(_, cell)| cell);
     let answers = cells().filter_map(|cell| cell.correctness.as_ref()).map(|it| it.verdict);
     let metrics = cells().flat_map(|cell| cell.metrics.iter()).map(|(_, metric)| metric.verdict);

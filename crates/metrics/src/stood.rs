@@ -26,7 +26,8 @@ pub enum Compared<'a> {
 pub struct Standings {
     /// Each gate of each cell, in the comparison's order, that on right answers first.
     pub gates: Vec<StoodGate>,
-    /// The gate on turnover runs; `None` when none of the candidate was given.
+    /// The gate on turnover runs; `None` when none was given. By the point rule only those of the
+    /// candidate count.
     pub turnover: Option<GateStanding>,
     /// What all of them amount to.
     pub outcome: GateStanding,
@@ -157,7 +158,7 @@ fn of_intervals(comparison: &ComparisonV2) -> Standings {
         let metrics = metrics.map(|(metric, figures)| interval_gate(name, metric, figures));
         answers.into_iter().chain(metrics)
     });
-    let turnover = comparison.turnover.as_ref().filter(|it| !it.candidate.is_empty());
+    let turnover = comparison.turnover.as_ref();
     Standings {
         gates: gates.collect(),
         turnover: turnover.map(|it| standing(it.verdict)),
@@ -271,7 +272,7 @@ mod tests {
         assert!(found.gates[1].fail_interval.is_some() && found.gates[3].fail_interval.is_none());
 
         let mut without = comparison;
-        without.turnover.as_mut().unwrap().candidate.clear();
+        without.turnover = None;
         assert_eq!(standings(Compared::V2(&without)).turnover, None);
     }
 

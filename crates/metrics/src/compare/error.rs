@@ -180,6 +180,14 @@ pub enum CompareError {
         /// What was given.
         found: usize,
     },
+    /// A turnover run that did not come to its end: what it would have shown nobody knows.
+    #[error("the turnover run {run_id} of the {side} was cut off; leave it out, or take it again")]
+    TurnoverCut {
+        /// The record's side.
+        side: Side,
+        /// The record.
+        run_id: Identifier,
+    },
     /// A turnover run whose answers were not all graded, so that nobody knows what came of it.
     #[error("not every answer of the turnover run {run_id} of the {side} was graded")]
     TurnoverUngraded {

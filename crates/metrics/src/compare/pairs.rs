@@ -71,8 +71,7 @@ pub(super) struct Pairs {
     pub(super) discordant: DiscordantPrompts,
 }
 
-/// Right in more than half of its answers. Both sides have equally many runs, so that the rule favours
-/// neither.
+/// Right in more than half of its answers: a run may have sent it several times.
 fn is_right(Tally { count, of }: Tally) -> bool {
     count > of / 2
 }
@@ -81,13 +80,18 @@ fn is_unsteady(Tally { count, of }: Tally) -> bool {
     (1..of).contains(&count)
 }
 
+/// What became of each prompt in the runs of a side, one after the other.
+type Outcomes<'a> = Vec<&'a BTreeMap<Digest, Tally>>;
+
 impl Pairs {
     /// `None` where the outcomes of some run are not known.
     pub(super) fn of(runs: &CellRuns<'_>, outcomes: &PromptOutcomes) -> Option<Self> {
         // Of sides with different numbers of runs, the first ones of each count.
         let taken = runs.baseline.len().min(runs.candidate.len());
-        let old = votes(&runs.baseline[..taken], outcomes)?;
-        let new = votes(&runs.candidate[..taken], outcomes)?;
+        let known = |runs: &[&RunRecordV2]| -> Option<Outcomes<'_>> {
+            runs.iter().take(taken).map(|run| outcomes.of(run)).collect()
+        };
+        let (old, new) = (known(&runs.baseline)?, known(&runs.candidate)?);
         let mut pairs = Self {
             counts: PromptPairs { runs: taken as u64, ..PromptPairs::default() },
             discordant: DiscordantPrompts {
@@ -96,22 +100,24 @@ impl Pairs {
                 candidate_only: Vec::new(),
             },
         };
-        let prompts: BTreeSet<&Digest> = old.keys().chain(new.keys()).collect();
-        for prompt in prompts {
-            pairs.add(*prompt, old.get(prompt).copied(), new.get(prompt).copied());
-        }
+        let prompts: BTreeSet<&Digest> =
+            old.iter().chain(&new).flat_map(|outcomes| outcomes.keys()).collect();
+        prompts.into_iter().for_each(|prompt| pairs.add(*prompt, &old, &new));
         Some(pairs)
     }
 
-    fn add(&mut self, prompt: Digest, old: Option<Tally>, new: Option<Tally>) {
+    fn add(&mut self, prompt: Digest, old: &Outcomes<'_>, new: &Outcomes<'_>) {
         let Self { counts, discordant } = self;
-        let unsteady = [old, new].into_iter().flatten().any(is_unsteady);
+        let unsteady = [old, new].into_iter().any(|side| is_unsteady(in_all(&prompt, side)));
         counts.unsteady += u64::from(unsteady);
-        let Some((old, new)) = old.zip(new) else {
+        let both =
+            old.iter().zip(new).filter_map(|(old, new)| old.get(&prompt).zip(new.get(&prompt)));
+        let both: Vec<(&Tally, &Tally)> = both.collect();
+        let Some((old, new)) = both.get(place(&prompt, both.len())) else {
             counts.unpaired += 1;
             return;
         };
-        match (is_right(old), is_right(new)) {
+        match (is_right(**old), is_right(**new)) {
             (true, true) => counts.both += 1,
             (true, false) => {
                 counts.baseline_only += 1;
@@ -126,15 +132,20 @@ impl Pairs {
     }
 }
 
-/// All runs of a side together.
-fn votes(runs: &[&RunRecordV2], outcomes: &PromptOutcomes) -> Option<BTreeMap<Digest, Tally>> {
-    let mut votes: BTreeMap<Digest, Tally> = BTreeMap::new();
-    for run in runs {
-        for (prompt, Tally { count, of }) in outcomes.of(run)? {
-            let found = votes.entry(*prompt).or_insert(Tally { count: 0, of: 0 });
-            (found.count, found.of) =
-                (found.count.saturating_add(*count), found.of.saturating_add(*of));
-        }
-    }
-    Some(votes)
+/// Which of so many pairs of runs speaks for a prompt: drawn by its digest, so that it is the same for
+/// whoever compares, and that what is wrong at times is found as often as it is wrong.
+fn place(prompt: &Digest, pairs: usize) -> usize {
+    /// Hexadecimal digits that fit into 64 bits.
+    const DIGITS: usize = 16;
+    let drawn = u64::from_str_radix(&prompt.prefix(DIGITS), 16).unwrap_or_default();
+    drawn.checked_rem(pairs as u64).unwrap_or_default() as usize
+}
+
+/// All answers of a side to a prompt.
+fn in_all(prompt: &Digest, side: &Outcomes<'_>) -> Tally {
+    let known = side.iter().filter_map(|outcomes| outcomes.get(prompt));
+    known.fold(Tally { count: 0, of: 0 }, |sum, one| Tally {
+        count: sum.count.saturating_add(one.count),
+        of: sum.of.saturating_add(one.of),
+    })
 }

@@ -2,7 +2,8 @@
 //! and what a comparison takes from them.
 
 use streamgauge_schema::{
-    ComparedTurnover, GateVerdict, Phase, RunRecord, RunRecordV2, Turnover, TurnoverComparison,
+    ComparedTurnover, GateVerdict, Phase, RunRecord, RunRecordV2, RunStatus, Turnover,
+    TurnoverComparison,
 };
 
 use super::matching::{Difference, MatchingCondition, grader, load_shape, request_settings};
@@ -28,25 +29,28 @@ pub(super) fn part(
     for record in turnovers {
         let taken = match record {
             RunRecord::V1(_) => None,
-            RunRecord::V2(run) => compared(run),
+            RunRecord::V2(run) => Some(&**run).zip(compared(run)),
         };
         let run_id = || record.run_id().clone();
+        if matches!(record, RunRecord::V2(run) if run.status == RunStatus::Aborted) {
+            return Err(CompareError::TurnoverCut { side, run_id: run_id() });
+        }
         runs.push(taken.ok_or_else(|| CompareError::TurnoverUngraded { side, run_id: run_id() })?);
     }
     runs.sort_by_key(|(run, _)| run.started_at);
     Ok((others, TurnoverRuns(runs)))
 }
 
-fn compared(run: &RunRecordV2) -> Option<(&RunRecordV2, ComparedTurnover)> {
+/// What a comparison takes from a turnover run; `None` where its answers were not all graded.
+pub(crate) fn compared(run: &RunRecordV2) -> Option<ComparedTurnover> {
     let report = run.turnover.as_ref()?;
-    let turnover = ComparedTurnover {
+    Some(ComparedTurnover {
         run_id: run.run_id.clone(),
         started_at: run.started_at,
         prompts_sha256: run.suite_sha256,
         policy: report.policy,
         outcome: report.outcome.clone(),
-    };
-    Some((run, turnover))
+    })
 }
 
 impl<'a> TurnoverRuns<'a> {

@@ -162,9 +162,9 @@ fn repeated(comparison: &ComparisonV2) -> Found {
     let runs = pairs().map(|pairs| pairs.runs).max()?;
     let unsteady: u64 = pairs().map(|pairs| pairs.unsteady).fold(0, u64::saturating_add);
     let text = format!(
-        "Each prompt was sent up to {runs} times to a side and counts once, as right where more than half \
-         of its answers are: repetitions are not independent. Prompts that were right at times and wrong \
-         at others: {unsteady}."
+        "Each prompt was sent up to {runs} times to a side and counts once, by the pair of runs that its \
+         digest draws: repetitions are not independent. Prompts that were right at times and wrong at \
+         others: {unsteady}."
     );
     Some((LimitationKind::PromptsRepeated, text))
 }

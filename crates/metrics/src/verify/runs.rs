@@ -7,7 +7,9 @@ use streamgauge_schema::{
 };
 
 use super::{Rules, Verification, at};
-use crate::compare::{Side, build_as_compared, compared_run, figure_of, share_of, value_of};
+use crate::compare::{
+    Side, build_as_compared, compared_run, compared_turnover, figure_of, share_of, value_of,
+};
 
 /// A run of a comparison, and its record.
 struct Found<'a> {
@@ -45,7 +47,25 @@ pub fn verify_runs(comparison: &ComparisonV2, records: &[RunRecordV2]) -> Verifi
             }
         }
     }
+    check_turnovers(comparison, records, &mut rules);
     Verification { findings: rules.findings, notes: Vec::new() }
+}
+
+fn check_turnovers(comparison: &ComparisonV2, records: &[RunRecordV2], rules: &mut Rules) {
+    let Some(turnover) = &comparison.turnover else { return };
+    for (side, runs) in
+        [(Side::Baseline, &turnover.baseline), (Side::Candidate, &turnover.candidate)]
+    {
+        for (place, run) in runs.iter().enumerate() {
+            let Some(record) = records.iter().find(|record| record.run_id == run.run_id) else {
+                continue;
+            };
+            let member = at("turnover").key(side_key(side)).index(place);
+            let recorded = compared_turnover(record);
+            let pair = [&Some(run), &recorded.as_ref()];
+            same("turnovers-are-as-recorded", member, pair, &run.run_id, rules);
+        }
+    }
 }
 
 fn check_run(comparison: &ComparisonV2, run: &ComparedRun, found: &Found<'_>, rules: &mut Rules) {

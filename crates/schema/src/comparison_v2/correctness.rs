@@ -44,9 +44,8 @@ pub struct CorrectnessComparison {
     pub reason: PublicText,
 }
 
-/// Prompts that both sides were sent. A prompt that several runs of a side were sent is right on that
-/// side if it was right in more than half of them: repetitions of a prompt are not independent, so that
-/// it counts once.
+/// Prompts that both sides were sent. A prompt that several runs of a side were sent counts once, as
+/// repetitions of a prompt are not independent: by one of the pairs of runs, which its digest draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

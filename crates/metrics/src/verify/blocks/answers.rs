@@ -39,7 +39,8 @@ pub(super) fn check(comparison: &ComparisonV2, rules: &mut Rules) {
         }
         if let Some(pairs) = &correctness.pairs {
             let runs = cell.baseline_runs.len().min(cell.candidate_runs.len());
-            check_pairs(&path.key("pairs"), pairs, runs as u64, rules);
+            check_pairs(&path.clone().key("pairs"), pairs, runs as u64, rules);
+            check_pairs_fit(&path, correctness, pairs, rules);
         }
     }
 }
@@ -83,6 +84,47 @@ fn check_pairs(path: &JsonPath, pairs: &PromptPairs, runs: u64, rules: &mut Rule
             pairs.runs, pairs.unsteady
         ),
     );
+}
+
+/// A prompt that is steady is right in every run of a side or in none: so many as are right by the pairs
+/// were right in each run, but for the unsteady ones.
+fn check_pairs_fit(
+    path: &JsonPath,
+    correctness: &CorrectnessComparison,
+    pairs: &PromptPairs,
+    rules: &mut Rules,
+) {
+    let sides = [
+        ("baseline", &correctness.baseline, pairs.baseline_only),
+        ("candidate", &correctness.candidate, pairs.candidate_only),
+    ];
+    for (side, figures, only) in sides {
+        let right = pairs.both.saturating_add(only);
+        let taken = usize::try_from(pairs.runs).unwrap_or(usize::MAX);
+        for (place, figure) in figures.iter().enumerate().take(taken) {
+            let Some(share) = figure.value else { continue };
+            // Prompts that are in no pair may be right too.
+            if pairs.unpaired > 0 {
+                continue;
+            }
+            let passed = (share * figure.samples as f64).round() as u64;
+            // Of what was declared some may not have been sent.
+            let least = if figure.samples == pairs.count() { right } else { 0 };
+            let fits = passed <= right.saturating_add(pairs.unsteady)
+                && passed.saturating_add(pairs.unsteady) >= least;
+            let member = path.clone().key(side).index(place).key("value");
+            rules.check(
+                "pairs-fit-pass-rates",
+                fits,
+                [member.clone(), path.clone().key("pairs")],
+                format_args!(
+                    "{member}: {passed} right answers are the {right} of the pairs, but for {} unsteady \
+                     prompts",
+                    pairs.unsteady
+                ),
+            );
+        }
+    }
 }
 
 /// What the judge finds again.

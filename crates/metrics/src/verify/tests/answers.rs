@@ -14,7 +14,8 @@ fn comparison() -> Json {
         for run in runs {
             run.evaluator_sha256 = Some(Digest::of(b"graders"));
             add_share(run, "pass_ratio", right as f64 / 10.0);
-            metric(run, "pass_ratio").direction = Direction::HigherIsBetter;
+            let pass_ratio = metric(run, "pass_ratio");
+            (pass_ratio.direction, pass_ratio.samples) = (Direction::HigherIsBetter, 10);
             let outcome = |number: u64| Tally { count: u64::from(number < right), of: 1 };
             let prompts = (0..10).map(|number| (Digest::of(&[number as u8]), outcome(number)));
             outcomes.add(run.run_id.clone(), prompts.collect());
@@ -43,6 +44,8 @@ fn every_rule_of_right_answers_notices_its_fault() {
         ("pass-rates-count-requests", own("candidate[1].value"), "0.8005"),
         ("pairs-are-of-runs", own("pairs.runs"), "2"),
         ("pairs-are-of-runs", own("pairs.unsteady"), "11"),
+        ("pairs-fit-pass-rates", own("pairs.both"), "7"),
+        ("pairs-fit-pass-rates", own("candidate[1].value"), "0.7"),
         ("difference-follows", own("difference_percent"), "0.0"),
         ("difference-follows", own("pairs.baseline_only"), "2"),
         ("p-value-follows", own("p_value"), "0.5"),

@@ -1,12 +1,12 @@
 //! A comparison held to the records of its runs, each rule broken on purpose.
 
 use streamgauge_schema::{
-    ComparisonV2, Condition, Digest, Direction, FindingName, Gates, Identifier, PublicText,
-    RunRecordV2, Tally,
+    ComparisonV2, Condition, Digest, Direction, FindingName, Gates, Identifier, OutputPolicy,
+    PublicText, RunRecordV2, Tally,
 };
 
 use crate::compare::{BlockRules, Pairing, PromptOutcomes, SERVER_LABEL, compare_blocks};
-use crate::sample_blocks::{Sides, add_share, metric};
+use crate::sample_blocks::{Sides, add_share, metric, turnover_run};
 use crate::verify::verify_runs;
 
 /// Three blocks of runs.
@@ -32,6 +32,21 @@ fn compared(sides: Sides) -> (ComparisonV2, Vec<RunRecordV2>) {
     };
     let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();
     (comparison, [sides.baseline, sides.candidate].concat())
+}
+
+#[test]
+fn turnovers_are_as_the_records_have_them() {
+    let mut sides = blocks();
+    sides.baseline.push(turnover_run("old", 90, OutputPolicy::Strict, 0));
+    sides.candidate.push(turnover_run("new", 91, OutputPolicy::Strict, 6));
+    let (mut comparison, records) = compared(sides);
+    let found = verify_runs(&comparison, &records);
+    assert!(found.holds(), "{:?}", found.broken().collect::<Vec<_>>());
+    let turnover = comparison.turnover.as_mut().unwrap();
+    turnover.candidate[0].outcome = turnover.baseline[0].outcome.clone();
+    let found = verify_runs(&comparison, &records);
+    let broken: Vec<&str> = found.broken().map(|finding| finding.rule).collect();
+    assert_eq!(broken, ["turnovers-are-as-recorded"]);
 }
 
 /// Pass rates are held to the records, though these name no prompts.

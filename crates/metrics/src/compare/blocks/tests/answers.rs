@@ -1,8 +1,8 @@
 //! Right answers, judged before speed by pairs of prompts.
 
 use streamgauge_schema::{
-    CorrectnessComparison, Digest, Direction, FindingVerdict, Gate, GateVerdict, Gates, Identifier,
-    LimitationKind, PromptPairs, Tally,
+    ComparisonV2, CorrectnessComparison, Digest, Direction, FindingVerdict, Gate, GateVerdict,
+    Gates, Identifier, LimitationKind, PromptPairs, Tally,
 };
 
 use super::{TTFT, blocks, gates, kinds, only, rules, sound};
@@ -121,25 +121,41 @@ fn fewer_right_answers_leave_no_verdict_on_speed() {
     assert_eq!((comparison.verdict, comparison.gates_judged), (GateVerdict::Pass, 2));
 }
 
-#[test]
-fn a_prompt_counts_once_however_often_it_was_sent() {
-    let mut sides = Sides::blocks(TTFT, &blocks(3, 0.0));
-    // With the candidate, prompt 0 is wrong once in three runs, prompt 1 twice, prompt 2 always.
-    let outcomes = graded(&mut sides, |side, place, number| match (side, number) {
-        (Side::Candidate, 0) => place > 0,
-        (Side::Candidate, 1) => place > 1,
-        (Side::Candidate, 2) => false,
-        _ => true,
+/// Judges five runs a side in which the candidate answers some prompts wrong.
+fn at_times(right: impl Fn(usize, u64) -> bool) -> (ComparisonV2, CorrectnessComparison) {
+    let mut sides = Sides::blocks(TTFT, &blocks(5, 0.0));
+    let outcomes = graded(&mut sides, |side, place, number| match side {
+        Side::Baseline => true,
+        Side::Candidate => right(place, number),
     });
     let ttft = gates(&[TTFT]);
     let rules = BlockRules { outcomes: &outcomes, ..rules(&ttft, Pairing::ByTime) };
     let comparison = sound(&sides, &rules);
-    let found = comparison.cells.0[0].1.correctness.as_ref().unwrap();
+    let found = comparison.cells.0[0].1.correctness.clone().unwrap();
+    (comparison, found)
+}
+
+#[test]
+fn a_prompt_counts_once_however_often_it_was_sent() {
+    let (comparison, found) = at_times(|_, number| number > 1);
     let pairs = found.pairs.unwrap();
     assert_eq!((pairs.both, pairs.baseline_only, pairs.candidate_only), (998, 2, 0));
-    assert_eq!((pairs.runs, pairs.unsteady), (3, 2));
-    assert_eq!(found.p_value, Some(0.5), "two discordant pairs, not six");
+    assert_eq!((pairs.runs, pairs.unsteady), (5, 0));
+    assert_eq!(found.p_value, Some(0.5), "two discordant pairs, not ten");
     assert!(kinds(&comparison).contains(&LimitationKind::PromptsRepeated));
+}
+
+/// A fault that strikes one answer in five hits each prompt in one of five runs. In none is it wrong more
+/// often than right.
+#[test]
+fn what_is_wrong_at_random_is_found_as_often_as_it_is_wrong() {
+    let (comparison, found) = at_times(|place, number| number % 5 != place as u64);
+    let pairs = found.pairs.unwrap();
+    assert_eq!((pairs.count(), pairs.unsteady), (PROMPTS, PROMPTS));
+    assert!((150..=250).contains(&pairs.baseline_only), "{pairs:?}");
+    assert_eq!(found.verdict, GateVerdict::Fail, "{}", found.reason);
+    assert_eq!(found.differs, FindingVerdict::Differs);
+    assert_eq!(comparison.verdict, GateVerdict::Fail);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Turnover runs among the records: strict and observed ones, and what may be pooled.
 
-use streamgauge_schema::{OutputPolicy, RunRecordV2, Tally, TurnoverComparison};
+use streamgauge_schema::{OutputPolicy, RunRecordV2, RunStatus, Tally, TurnoverComparison};
 
 use super::*;
+use crate::compare::Side;
 use crate::sample_blocks::turnover_run;
 
 /// A comparison of builds that are equally fast, with these turnover runs.
@@ -26,7 +27,7 @@ fn the_gate_on_turnovers() {
     use GateVerdict::{Fail, NotEvaluated, Pass};
     let old = |runs: &[RunRecordV2]| runs.to_vec();
     let cases = [
-        (old(&[strict("old", 90, 2)]), vec![], NotEvaluated, Pass, "has no turnover run"),
+        (old(&[strict("old", 90, 2)]), vec![], NotEvaluated, NotEvaluated, "has no turnover run"),
         (old(&[strict("old", 90, 2)]), vec![strict("new", 91, 0)], Pass, Pass, "60 of 60"),
         (old(&[]), vec![strict("new", 91, 0)], Pass, Pass, "every answer was exact, 60 of 60"),
         (
@@ -95,6 +96,22 @@ fn runs_that_ask_for_something_else_are_not_compared() {
     assert!(text.contains("dataset of cell") && text.contains("another recipe"), "{text}");
     rules.allow_differing = &[MatchingCondition::Dataset];
     assert_eq!(sound(&sides, &rules).turnover.unwrap().verdict, GateVerdict::Pass);
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_refused() {
+    for side in [Side::Baseline, Side::Candidate] {
+        let mut cut = observed("cut", 91, 40);
+        cut.status = RunStatus::Aborted;
+        let mut sides = Sides::blocks(TTFT, &blocks(5, 0.0));
+        match side {
+            Side::Baseline => sides.baseline.push(cut),
+            Side::Candidate => sides.candidate.push(cut),
+        }
+        let gates = gates(&[TTFT]);
+        let text = error(&sides, &rules(&gates, Pairing::ByTime));
+        assert!(text.contains("was cut off"), "{text}");
+    }
 }
 
 #[test]
