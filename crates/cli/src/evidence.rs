@@ -34,7 +34,10 @@ pub(crate) fn compared_runs(compared: Compared<'_>) -> usize {
         Compared::V1(comparison) => 2 * comparison.cells.0.len(),
         Compared::V2(comparison) => {
             let cells = comparison.cells.iter();
-            cells.map(|(_, cell)| cell.baseline_runs.len() + cell.candidate_runs.len()).sum()
+            let of_cell =
+                cells.map(|(_, cell)| cell.baseline_runs.len() + cell.candidate_runs.len());
+            let turnovers = comparison.turnover.iter();
+            of_cell.chain(turnovers.map(|it| it.baseline.len() + it.candidate.len())).sum()
         }
     }
 }

@@ -19,6 +19,9 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+/// The code where whoever read the output left before its end, as after SIGPIPE: no verdict was told.
+pub(crate) const CLOSED_PIPE: u8 = 141;
+
 impl Exit {
     /// The code for an error that ended a command.
     pub(crate) fn of_error(error: &anyhow::Error) -> Self {

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let outcome = commands::run(line);
     match outcome {
         Ok(exit) => exit.into(),
-        Err(error) if console::is_closed_pipe(&error) => exit::Exit::Done.into(),
+        Err(error) if console::is_closed_pipe(&error) => ExitCode::from(exit::CLOSED_PIPE),
         Err(error) => {
             console::complain(&error);
             exit::Exit::of_error(&error).into()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufReader;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{AnswerReader, JournalReader, RunDir, open_regular};
+use streamgauge_client::{AnswerReader, JournalReader, RunDir, bounded, open_regular};
 use streamgauge_grade::{GivenAnswer, RepeatedAnswers};
 use streamgauge_schema::{
     AnswerLine, Completion, Digest, Document, Plan, RequestLine, RunRecord, Stage,
@@ -18,6 +18,9 @@ use crate::rebuild::read_plan;
 pub(crate) struct Repeated {
     pub(crate) answers: RepeatedAnswers,
     pub(crate) names: BTreeMap<Digest, String>,
+    plan: Plan,
+    /// A model that answered, and was not expected to.
+    other_model: Option<String>,
 }
 
 impl Repeated {
@@ -37,9 +40,12 @@ impl Repeated {
             bail!("{}: a record of version 1 belongs to no run directory", dir.record().display());
         };
         let mut answers = kept(dir)?;
-        let mut names = BTreeMap::new();
+        let (mut names, mut other_model) = (BTreeMap::new(), None);
         let mut prompts: BTreeMap<Digest, Vec<Option<GivenAnswer>>> = BTreeMap::new();
         for line in measured(dir)? {
+            if other_model.is_none() {
+                other_model = another_model(&plan, &line).map(bounded);
+            }
             if let Some(id) = &line.dataset_id {
                 names.entry(line.prompt_sha256).or_insert_with(|| id.clone());
             }
@@ -52,13 +58,66 @@ impl Repeated {
         }
         let answers = RepeatedAnswers {
             run_id: record.run_id,
-            cell: plan.load.cell,
+            cell: plan.load.cell.clone(),
             temperature: plan.request.temperature,
             repetitions,
             prompts,
         };
-        Ok(Self { answers, names })
+        Ok(Self { answers, names, plan, other_model })
     }
+
+    /// Refuses runs that did not ask the same, or whose answers another model gave: they differ, or do
+    /// not, whatever the builds are.
+    ///
+    /// # Errors
+    /// When they differ in what they asked for, each difference of which is named; or when another model
+    /// than the expected one answered.
+    pub(crate) fn check_alike(&self, other: &Self) -> anyhow::Result<()> {
+        for run in [self, other] {
+            if let Some(model) = &run.other_model {
+                bail!(
+                    "{}: {model:?} answered, and {:?} was expected: its answers say nothing of the build",
+                    run.answers.run_id,
+                    bounded(&run.plan.target.expect_model)
+                );
+            }
+        }
+        let differing: Vec<String> = asked(&self.plan)
+            .into_iter()
+            .zip(asked(&other.plan))
+            .filter(|((_, one), (_, other))| one != other)
+            .map(|((name, one), (_, other))| format!("{name} ({one} and {other})"))
+            .collect();
+        if differing.is_empty() {
+            return Ok(());
+        }
+        bail!(
+            "the runs did not ask the same, so that their answers say nothing of the builds: {}",
+            differing.join(", ")
+        )
+    }
+}
+
+/// What an answer depends on besides its prompt, apart from the temperature, which the report tells.
+fn asked(plan: &Plan) -> [(&'static str, String); 6] {
+    let request = &plan.request;
+    let text = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), |it| it.to_string());
+    let body = serde_json::to_string(&request.extra_body).unwrap_or_default();
+    [
+        ("API", plan.target.dialect.to_string()),
+        ("prompts", plan.load.requests.to_string()),
+        ("tokens at most", request.max_tokens.to_string()),
+        ("ignore_eos", request.ignore_eos.to_string()),
+        ("seed", text(request.seed)),
+        ("extra body", bounded(&body)),
+    ]
+}
+
+/// Another model than the expected one that a response names.
+fn another_model<'a>(plan: &Plan, line: &'a RequestLine) -> Option<&'a str> {
+    let named = line.observation.as_ref().map(|seen| seen.returned_models.as_slice());
+    let mut named = named.unwrap_or_default().iter();
+    named.find(|model| **model != plan.target.expect_model).map(String::as_str)
 }
 
 /// The round that a request belongs to. Its number is below that of the repetitions in any run of ours;

@@ -51,6 +51,9 @@ pub(crate) fn determinism(args: &DeterminismArgs) -> anyhow::Result<Exit> {
     let baseline = Repeated::read(&RunDir::at(&args.baseline))?;
     let candidate =
         args.candidate.as_ref().map(|path| Repeated::read(&RunDir::at(path))).transpose()?;
+    if let Some(candidate) = &candidate {
+        baseline.check_alike(candidate)?;
+    }
     let report = held(&baseline.answers, candidate.as_ref().map(|it| &it.answers));
     let text = match args.format {
         Format::Json => as_json(&report)?,

@@ -184,6 +184,32 @@ fn synthetic_prompts_are_the_same_in_another_run() {
 }
 
 #[test]
+fn runs_that_did_not_ask_the_same_are_not_held_against_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = dataset(folder.path(), "go");
+    let measured = |name: &str, config: SimConfig, more: &[&str]| {
+        let out = folder.path().join(name);
+        let finished = asked(config, &lines, &out, more);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        only_run(&out)
+    };
+    let right = measured("right", quick(), &[]);
+    let seeded = measured("seeded", quick(), &["--seed", "4"]);
+    let other_model = measured("other", faulty(1, FaultKind::OtherModel), &[]);
+    for (candidate, said) in [
+        (
+            &seeded,
+            "the runs did not ask the same, so that their answers say nothing of the builds: seed (none and 4)",
+        ),
+        (&other_model, "\"sim-model-other\" answered, and \"sim-model\" was expected"),
+    ] {
+        let finished = run(["determinism".as_ref(), right.as_os_str(), candidate.as_os_str()]);
+        assert_eq!(finished.code, Some(2), "{}", finished.stdout);
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    }
+}
+
+#[test]
 fn what_cannot_be_held_against_anything_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let lines = dataset(folder.path(), "go");

@@ -1,6 +1,7 @@
 //! Files that have no end, or are none: every command refuses them before they fill the memory.
 
 use std::fs::{self, File};
+use std::process::Stdio;
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -52,6 +53,22 @@ fn a_result_that_cannot_be_written_says_where_it_was_to_go() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.starts_with("error: cannot write to standard output: "), "{said}");
+}
+
+/// With `… | head`, a verdict that nobody read is no success.
+#[test]
+fn a_reader_that_left_learns_no_verdict() {
+    let golden =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../schema/tests/records/serving-performance-v1.json");
+    let mut child = crate::process::streamgauge()
+        .args(["verify", golden])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr.as_slice()), (Some(141), &b""[..]));
 }
 
 #[test]

@@ -71,5 +71,7 @@ fn names(comparison: &ComparisonV2) -> impl Iterator<Item = &str> {
         .cells
         .iter()
         .flat_map(|(_, cell)| cell.baseline_runs.iter().chain(&cell.candidate_runs));
-    runs.map(|run| run.run_id.as_str())
+    let turnovers =
+        comparison.turnover.iter().flat_map(|it| it.baseline.iter().chain(&it.candidate));
+    runs.map(|run| run.run_id.as_str()).chain(turnovers.map(|run| run.run_id.as_str()))
 }
