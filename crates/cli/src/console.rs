@@ -25,13 +25,29 @@ pub(crate) fn result(text: &str) -> anyhow::Result<()> {
 /// Writes a remark. A stderr that is closed loses it; the command goes on.
 pub(crate) fn remark(text: &str) {
     let write = || {
-        let _ = writeln!(io::stderr(), "{}", printable(text));
+        let text = printable(text);
+        let shown = if draws_progress() { prose(&text, stderr_columns()) } else { text };
+        let _ = writeln!(io::stderr(), "{shown}");
     };
     let drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match drawn {
         Some(bar) => bar.suspend(write),
         None => write(),
     }
+}
+
+/// A text whose sentences keep within the columns. What is no sentence stays as it is, to be copied.
+fn prose(text: &str, columns: usize) -> String {
+    const BEGINNINGS: [&str; 3] = ["error: ", "note: ", "warning: "];
+    let options = textwrap::Options::new(columns.max(40))
+        .subsequent_indent("  ")
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let wrapped = |line: &str| {
+        let is_sentence = BEGINNINGS.iter().any(|beginning| line.starts_with(beginning));
+        if is_sentence { textwrap::fill(line, &options) } else { line.to_owned() }
+    };
+    text.split('\n').map(wrapped).collect::<Vec<_>>().join("\n")
 }
 
 /// Lets remarks stand above what is drawn, until nothing is.
@@ -101,6 +117,16 @@ mod tests {
         assert_eq!(of(1), "0");
         assert_eq!(of(8), "0, 1, 2, 3, 4, 5, 6, 7");
         assert_eq!(of(900), "0, 1, 2, 3, 4, 5, 6, 7 and 892 more");
+    }
+
+    #[test]
+    fn sentences_keep_within_a_terminal_and_nothing_else_is_touched() {
+        let long = "x ".repeat(40);
+        let text = format!("warning: {long}end\n{{\"a\": \"{long}\"}}");
+        let shown = prose(&text, 50);
+        let (json, sentence) = shown.rsplit_once('\n').map(|(first, last)| (last, first)).unwrap();
+        assert_eq!(json, format!("{{\"a\": \"{long}\"}}"));
+        assert!(sentence.lines().count() > 1 && sentence.lines().all(|line| line.len() <= 50));
     }
 
     #[test]

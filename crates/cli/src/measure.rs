@@ -16,12 +16,15 @@ use streamgauge_schema::{
 };
 use tokio::sync::watch;
 
+use crate::args::Format;
+use crate::console;
 use crate::exit::{Exit, Unreachable};
 use crate::grading::{Receipts, Wrong};
 use crate::notices::{FailureGroup, Notices};
 use crate::planning::Cell;
 use crate::progress::{Progress, View};
 use crate::rebuild::rebuild;
+use crate::show::{self, Page};
 
 /// A measured cell.
 #[derive(Debug)]
@@ -190,6 +193,13 @@ pub(crate) async fn create_dir(out: &Path, plan: &Plan) -> Result<RunDir, RunDir
 }
 
 impl Measured {
+    /// Says on stderr what failed, where what is printed does not.
+    pub(crate) fn tell_failures(&self) {
+        if let Some(failures) = show::failures(&self.failures, Page::of(Format::Table)) {
+            console::remark(&failures);
+        }
+    }
+
     /// The exit code that this cell deserves by itself.
     pub(crate) fn exit(&self) -> Exit {
         let load = &self.record.load;

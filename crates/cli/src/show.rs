@@ -23,7 +23,7 @@ pub(crate) use determinism::determinism;
 pub(crate) use number::{count, rough};
 pub(crate) use outlook::outlook;
 pub(crate) use page::Page;
-pub(crate) use run::{SteadyWindow, record, run, title};
+pub(crate) use run::{SteadyWindow, failures, record, run, title};
 pub(crate) use search::{load_figure, probe_fault, search, searched};
 pub(crate) use turnover::turnover;
 pub(crate) use vllm::vllm;

@@ -69,7 +69,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         let result = measure(cell, &title, &args.output.out, &measuring).await?;
         exit = exit.max(result.exit());
         match (args.output.format, args.output.page_format()) {
-            (RunFormat::Json, _) => {}
+            (RunFormat::Json, _) => result.tell_failures(),
             (RunFormat::Vllm, _) => print_vllm_block(&result)?,
             (_, format) => console::result(&show::run(&result, steady, Page::of(format)))?,
         }
@@ -89,6 +89,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 
 /// Prints a cell as vLLM's own client would, and says which lines are not there.
 fn print_vllm_block(measured: &Measured) -> anyhow::Result<()> {
+    measured.tell_failures();
     let result = export::vllm_of(&measured.record, measured.dir.path())?;
     // vLLM has a line for goodput only where goals are asked for.
     let asked = measured.record.metrics.iter().any(|it| it.id.as_str().starts_with("goodput"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use streamgauge_metrics::may_be_bent;
-use streamgauge_schema::{Completion, RequestLine, Stage};
+use streamgauge_schema::{Completion, Load, RequestLine, Stage};
 
 use crate::planning::Cell;
 
@@ -42,8 +42,32 @@ pub(super) struct Declared {
     pub(super) warmup: u64,
     /// From the first measured request to the moment after which none begins, where time says so.
     pub(super) lasts: Option<Duration>,
-    /// The requests are the most that there can be, and time ends them.
-    pub(super) time_ends_it: bool,
+    pub(super) pace: Pace,
+}
+
+/// What sets the pace of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A schedule, as far as a limit of requests under way lets it.
+    LimitedSchedule,
+    /// The server: each request follows another one.
+    #[default]
+    Requests,
+    /// A schedule.
+    Schedule,
+    /// The server, until the time is over: the requests are the most that there can be.
+    Time,
+}
+
+impl Pace {
+    fn of(load: &Load) -> Self {
+        match (load.shape.is_scheduled(), load.shape.max_inflight(), load.duration_ms) {
+            (true, Some(_), _) => Self::LimitedSchedule,
+            (true, None, _) => Self::Schedule,
+            (false, _, Some(_)) => Self::Time,
+            (false, _, None) => Self::Requests,
+        }
+    }
 }
 
 /// Median and 95th percentile in milliseconds.
@@ -65,7 +89,7 @@ impl SoFar {
             requests: load.requests,
             warmup: load.warmup,
             lasts: cell.lasts(),
-            time_ends_it: !load.shape.is_scheduled() && load.duration_ms.is_some(),
+            pace: Pace::of(load),
         };
         Self::of(title, declared)
     }

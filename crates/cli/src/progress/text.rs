@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::so_far::{Figures, SoFar};
+use super::so_far::{Figures, Pace, SoFar};
 use crate::show::{count, rough};
 
 /// Cells of a bar, at most and at least.
@@ -41,14 +41,13 @@ fn counts(so_far: &SoFar, at: Moment) -> String {
     let SoFar { declared, warmed_up, ended, failed, .. } = so_far;
     if *ended == 0 && *warmed_up < declared.warmup {
         let (warmed_up, warmup) = (count(*warmed_up), count(declared.warmup));
-        return format!("warming up, {warmed_up} of {warmup} requests ended, {inflight} in flight");
+        return format!("warming up, {warmed_up} of {warmup} ended, {inflight} in flight");
     }
-    let of = if declared.time_ends_it {
-        String::new()
-    } else {
-        format!(" of {}", count(declared.requests))
+    let of = match declared.pace {
+        Pace::Time => String::new(),
+        _ => format!(" of {}", count(declared.requests)),
     };
-    format!("{}{of} requests ended, {inflight} in flight, {} failed", count(*ended), count(*failed))
+    format!("{}{of} ended, {inflight} in flight, {} failed", count(*ended), count(*failed))
 }
 
 fn bar(so_far: &SoFar, at: Moment, columns: usize) -> String {
@@ -68,7 +67,7 @@ fn share(so_far: &SoFar, at: Moment) -> f64 {
     let declared = so_far.declared;
     let of = |part: f64, whole: f64| if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 };
     let by_requests = of(so_far.ended as f64, declared.requests as f64);
-    match declared.lasts.filter(|_| declared.time_ends_it) {
+    match declared.lasts.filter(|_| declared.pace == Pace::Time) {
         Some(lasts) => {
             of(measured_for(so_far, at).as_secs_f64(), lasts.as_secs_f64()).max(by_requests)
         }
@@ -101,13 +100,14 @@ fn left(so_far: &SoFar, at: Moment) -> Option<Duration> {
         let to_come = declared.requests.saturating_sub(so_far.ended) as f64;
         rate_per_s(so_far, at).and_then(|rate| Duration::try_from_secs_f64(to_come / rate).ok())
     };
-    match declared.lasts {
-        Some(_) => by_time().map(|left| match by_requests() {
-            Some(sooner) if declared.time_ends_it => left.min(sooner),
-            // A schedule says when its last request is due, whatever has ended.
-            _ => left,
-        }),
-        None => by_requests(),
+    match (declared.lasts, declared.pace) {
+        (Some(_), Pace::Time) => {
+            by_time().map(|left| by_requests().map_or(left, |sooner| left.min(sooner)))
+        }
+        (Some(_), Pace::Schedule) => by_time(),
+        // A limit of requests under way lets a schedule fall behind.
+        (Some(_), Pace::LimitedSchedule) => by_time().max(by_requests()),
+        _ => by_requests(),
     }
 }
 

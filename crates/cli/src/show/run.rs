@@ -51,9 +51,7 @@ pub(crate) fn run(measured: &Measured, steady: SteadyWindow, page: Page) -> Stri
     let record = &measured.record;
     let mut parts = vec![headline(record, page)];
     parts.extend(answers(record, &measured.wrong, page));
-    if !measured.failures.is_empty() {
-        parts.push(failures(&measured.failures, page));
-    }
+    parts.extend(failures(&measured.failures, page));
     // Without an answer there are no figures to show.
     if record.load.succeeded > 0 {
         parts.extend(tables(record, WindowName::Whole, page.format));
@@ -81,15 +79,16 @@ fn limitations(record: &RunRecordV2, page: Page) -> String {
     page.list("What these figures do not say:", texts)
 }
 
-/// What failed, the commonest first.
-fn failures(groups: &[FailureGroup], page: Page) -> String {
+/// What failed, the commonest first; nothing where nothing did.
+pub(crate) fn failures(groups: &[FailureGroup], page: Page) -> Option<String> {
     let mut groups: Vec<&FailureGroup> = groups.iter().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.count));
     let lines = groups.into_iter().map(|group| {
         let (count, class, example) = (count(group.count), &group.class, &group.example);
         page.prose(&format!("{count} × {class}, for example: {example}"), "    ")
     });
-    lines.collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn headline(record: &RunRecordV2, page: Page) -> String {

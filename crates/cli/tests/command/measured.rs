@@ -120,6 +120,13 @@ fn failures_decide_the_exit_code_and_are_shown() {
         assert_eq!(finished.stdout.contains("95 % interval"), code == 3, "{}", finished.stdout);
         let verified = run(["verify", only_run(folder.path()).to_str().unwrap()]);
         assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+        // Beside what programs read it stands on stderr.
+        for format in ["json", "vllm"] {
+            let folder = tempfile::tempdir().unwrap();
+            let finished = measure(&url, folder.path(), &["--format", format]);
+            assert_eq!(finished.code, Some(code), "{}", finished.stderr);
+            assert!(finished.stderr.contains("× http_status, for example: status 503"));
+        }
     }
 }
 

@@ -75,6 +75,7 @@ pub(super) async fn search(
         }
         let title = format!("probe {}, cell {}", probes.len() + 1, cell.plan.load.cell);
         let measured = measure(&cell, &title, &args.output.out, &measuring).await?;
+        measured.tell_failures();
         if *stop.borrow() {
             ended = Some(Exit::Interrupted);
             break;

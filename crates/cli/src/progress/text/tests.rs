@@ -6,7 +6,7 @@ use streamgauge_schema::RequestLine;
 use super::super::so_far::Declared;
 use super::*;
 
-const REQUESTS: Declared = Declared { requests: 200, warmup: 0, lasts: None, time_ends_it: false };
+const REQUESTS: Declared = Declared { requests: 200, warmup: 0, lasts: None, pace: Pace::Requests };
 
 /// A measured request: three events from 200 ms on, 10 ms apart; with other members.
 fn line(more: &[(&str, Value)]) -> RequestLine {
@@ -45,11 +45,11 @@ fn a_run_that_requests_end() {
         &so_far(REQUESTS, lines),
         at(10.001),
         &[
-            "cell c8: 50 of 200 requests ended, 8 in flight, 1 failed",
+            "cell c8: 50 of 200 ended, 8 in flight, 1 failed",
             "█████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 25 %, 0:10, about 0:30 left, 5.00 req/s",
             "so far TTFT p50 200, p95 200 ms; interval p50 10.0, p95 10.0 ms",
         ],
-        "cell c8: 50 of 200 requests ended, 8 in flight, 1 failed; 5.00 req/s; so far TTFT p50 200, \
+        "cell c8: 50 of 200 ended, 8 in flight, 1 failed; 5.00 req/s; so far TTFT p50 200, \
          p95 200 ms; interval p50 10.0, p95 10.0 ms; about 0:30 left",
     );
 }
@@ -60,10 +60,10 @@ fn nothing_is_guessed_before_anything_has_ended() {
         &so_far(REQUESTS, []),
         at(7.0),
         &[
-            "cell c8: 0 of 200 requests ended, 8 in flight, 0 failed",
+            "cell c8: 0 of 200 ended, 8 in flight, 0 failed",
             "░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0 %, 0:07",
         ],
-        "cell c8: 0 of 200 requests ended, 8 in flight, 0 failed",
+        "cell c8: 0 of 200 ended, 8 in flight, 0 failed",
     );
 }
 
@@ -75,10 +75,10 @@ fn a_warm_up_is_no_part_of_the_figures() {
         &so_far(declared, [warm(), warm()]),
         at(1.0),
         &[
-            "cell c8: warming up, 2 of 4 requests ended, 8 in flight",
+            "cell c8: warming up, 2 of 4 ended, 8 in flight",
             "░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0 %, 0:01",
         ],
-        "cell c8: warming up, 2 of 4 requests ended, 8 in flight",
+        "cell c8: warming up, 2 of 4 ended, 8 in flight",
     );
 }
 
@@ -87,7 +87,7 @@ fn a_closed_loop_that_time_ends_has_no_number_of_requests() {
     let declared = Declared {
         requests: 10_000_000,
         lasts: Some(Duration::from_secs(3_700)),
-        time_ends_it: true,
+        pace: Pace::Time,
         ..REQUESTS
     };
     let lines = (0..50).map(|_| line(&[]));
@@ -95,7 +95,7 @@ fn a_closed_loop_that_time_ends_has_no_number_of_requests() {
     assert_eq!(
         live(&so_far, at(10.001), 80)[..2],
         [
-            "cell c8: 50 requests ended, 8 in flight, 0 failed",
+            "cell c8: 50 ended, 8 in flight, 0 failed",
             "░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0 %, 0:10, about 1:01:30 left, 5.00 req/s",
         ]
     );
@@ -105,7 +105,8 @@ fn a_closed_loop_that_time_ends_has_no_number_of_requests() {
 
 #[test]
 fn a_schedule_says_when_its_last_request_is_due() {
-    let declared = Declared { lasts: Some(Duration::from_secs(60)), ..REQUESTS };
+    let declared =
+        Declared { lasts: Some(Duration::from_secs(60)), pace: Pace::Schedule, ..REQUESTS };
     let late = line(&[("scheduled_us", json!(0)), ("started_us", json!(6_001_000))]);
     let so_far = so_far(declared, [line(&[("scheduled_us", json!(900))]), late]);
     assert_eq!(left(&so_far, at(20.001)), Some(Duration::from_secs(40)));
@@ -113,6 +114,16 @@ fn a_schedule_says_when_its_last_request_is_due() {
         live(&so_far, at(20.001), 80)[3],
         "client-limited so far: TTFT, interval (p99 delay of this client 6,005 ms)"
     );
+}
+
+#[test]
+fn a_schedule_that_a_limit_holds_back_falls_behind() {
+    let lasts = Some(Duration::from_secs(60));
+    let declared = Declared { lasts, pace: Pace::LimitedSchedule, ..REQUESTS };
+    let so_far = so_far(declared, (0..50).map(|_| line(&[])));
+    for (now, expected) in [(10.001, 50), (100.001, 300)] {
+        assert_eq!(left(&so_far, at(now)), Some(Duration::from_secs(expected)));
+    }
 }
 
 #[test]
