@@ -205,6 +205,7 @@ fn runs_of<'a>(
             side,
             run_id: record.run_id().clone(),
             metrics,
+            is_imported: *record.evidence_mode() == EvidenceMode::Imported,
         };
         let lacking: Vec<Identifier> =
             GATED_IDS.into_iter().filter(|id| !has_metric(record, id)).map(gated_name).collect();

@@ -84,6 +84,7 @@ fn figures_of_another_tool_never_meet_ours() {
         let compared = run(["compare", &ours, &theirs, "--rule", rule]);
         assert_eq!(compared.code, Some(2), "{}", compared.stdout);
         assert!(compared.stderr.contains("has no ttft_p50_ms"), "{}", compared.stderr);
+        assert!(compared.stderr.contains("against runs of the same tool"), "{}", compared.stderr);
     }
 }
 

@@ -4,8 +4,9 @@
 //! has it judged.
 
 use streamgauge_schema::{
-    AllowedDifference, ComparisonMethod, ComparisonSchemaV2, ComparisonV2, GateVerdict, Gates,
-    Identifier, Limitation, LimitationKind, Looks, OrderedMap, PublicText, RunRecord, RunRecordV2,
+    AllowedDifference, ComparisonMethod, ComparisonSchemaV2, ComparisonV2, EvidenceMode,
+    GateVerdict, Gates, Identifier, Limitation, LimitationKind, Looks, OrderedMap, PublicText,
+    RunRecord, RunRecordV2,
 };
 
 use super::matching::{Difference, MatchingCondition, differences};
@@ -127,6 +128,7 @@ fn runs_of<'a>(
                 side,
                 run_id: record.run_id().clone(),
                 metrics: lacking,
+                is_imported: *record.evidence_mode() == EvidenceMode::Imported,
             }),
         }
     };

@@ -5,6 +5,11 @@ use streamgauge_schema::{Direction, GateStatistic, Identifier};
 use super::Side;
 use super::matching::{Difference, MatchingCondition, list};
 
+/// What to do where the metrics of a record are another tool's.
+const IMPORTED: &str = ": it was imported, and its metrics have the definitions of the tool that measured; only \
+                        gates that name them, by the interval rule, judge it, against runs of the same \
+                        tool";
+
 /// Records that cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -73,7 +78,10 @@ pub enum CompareError {
         look: u64,
     },
     /// A record without the metrics that are gated, such as any of version 1.
-    #[error("{side} record {run_id} has no {}", join(.metrics))]
+    #[error(
+        "{side} record {run_id} has no {}{}", join(.metrics),
+        if *.is_imported { IMPORTED } else { "" }
+    )]
     MetricsMissing {
         /// The record's side.
         side: Side,
@@ -81,6 +89,8 @@ pub enum CompareError {
         run_id: Identifier,
         /// The metrics that it lacks.
         metrics: Vec<Identifier>,
+        /// Another program measured, by definitions of its own.
+        is_imported: bool,
     },
     /// A side without a record.
     #[error("there is no {side} record of a run that measured speed")]
