@@ -60,7 +60,7 @@ fn a_result_that_cannot_be_written_says_where_it_was_to_go() {
 fn a_reader_that_left_learns_no_verdict() {
     let golden =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../schema/tests/records/serving-performance-v1.json");
-    let mut child = crate::process::streamgauge()
+    let mut child = streamgauge()
         .args(["verify", golden])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
