@@ -4,11 +4,13 @@ use streamgauge_schema::{CheckFault, Choice};
 
 use crate::error::GraderError;
 use crate::findings::same;
+use crate::thinking::behind_thinking;
 
 pub(crate) const RULES: &str = "Of the labels, whatever their case, the answer names the one that it \
     consists of, marks around it aside; else the one that it begins with, where a closing bracket, a \
     colon, a comma, a point or the end of the line follows; else the one that stands last behind the \
-    word answer, with or without is, or a colon. That label is the expected one.";
+    word answer, with or without is, or a colon. That label is the expected one. Reasoning in think \
+    tags is no answer.";
 
 /// Whether a character stands around a label and means nothing.
 fn is_mark(c: char) -> bool {
@@ -47,7 +49,7 @@ impl ChoiceGrader {
 
     /// The label that the answer names, by its position.
     fn named(&self, text: &str) -> Option<usize> {
-        let text = text.trim().to_lowercase();
+        let text = behind_thinking(text).trim().to_lowercase();
         let bare = text.trim_matches(is_mark);
         let whole = || self.labels.iter().position(|label| label == bare);
         whole().or_else(|| self.at_the_start(&text)).or_else(|| self.behind_answer(&text))

@@ -43,6 +43,7 @@ mod json_answer;
 mod json_schema;
 mod number;
 mod numeric;
+mod thinking;
 
 pub use canary::Canaries;
 pub use determinism::{GivenAnswer, RepeatedAnswers, determinism};

@@ -7,11 +7,13 @@ use streamgauge_schema::CheckFault;
 
 use crate::findings::same;
 use crate::number::Nearby;
+use crate::thinking::behind_thinking;
 
 pub(crate) const RULES: &str = "The last number of the answer is near enough to the expected one. A \
     number is digits with an optional sign, groups of three parted by commas, decimals after a point, \
     and an exponent. A sign straight behind a letter, a digit or a closing bracket is a minus between \
-    two things and not part of the number. A number that is part of a word is none.";
+    two things and not part of the number. A number that is part of a word is none, and an answer that \
+    ends with a quotient or a power has no number. Reasoning in think tags is no answer.";
 
 /// Sign, digits (in groups or not), decimals, exponent. `\u{2212}` is the minus sign that models write.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
@@ -27,11 +29,35 @@ pub(crate) fn check(wanted: &Nearby, text: &str) -> Result<(), CheckFault> {
 /// Words are looked at from the end, as no number holds white space.
 fn last_number(text: &str) -> Option<f64> {
     let with_digits = |word: &&str| word.bytes().any(|byte| byte.is_ascii_digit());
-    text.rsplit(char::is_whitespace).filter(with_digits).find_map(last_in_word)
+    let words = behind_thinking(text).rsplit(char::is_whitespace);
+    let (place, number) = words.filter(with_digits).find_map(last_in_word)?;
+    (place == Place::Alone).then_some(number)
 }
 
-fn last_in_word(word: &str) -> Option<f64> {
-    NUMBER.find_iter(word).filter_map(|found| number_at(word, found.range())).last()
+/// Where a number stands in its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Nothing is made of it.
+    Alone,
+    /// It is divided, divides, or is an exponent: by itself it is not what is meant.
+    Part,
+}
+
+fn last_in_word(word: &str) -> Option<(Place, f64)> {
+    let numbers = NUMBER.find_iter(word).filter_map(|found| {
+        let number = number_at(word, found.range())?;
+        let before = word[..found.start()].trim_end_matches(['{', '(']);
+        // Of a unit, such as m/s^2, it is no part of the answer.
+        let operand = before.strip_suffix(['/', '^']).map(|rest| rest.chars().next_back());
+        match operand {
+            Some(Some(c)) if c.is_ascii_digit() || matches!(c, ')' | '}') => {
+                Some((Place::Part, number))
+            }
+            Some(Some(c)) if c.is_alphabetic() => None,
+            _ => Some((Place::Alone, number)),
+        }
+    });
+    numbers.last()
 }
 
 /// The number that stands there, unless it is part of a word.
@@ -89,6 +115,15 @@ mod tests {
             ("1,2", Some(2.0)),
             ("12,345,678", Some(12_345_678.0)),
             ("the model K2B has 7 layers; see v3", Some(7.0)),
+            ("1/2", None),
+            ("the answer 7 is 1/2", None),
+            ("1 \u{d7} 10^6", None),
+            ("10^{-3}", None),
+            ("5 m/s^2", Some(5.0)),
+            ("60 km/h", Some(60.0)),
+            ("<think>18</think>none", None),
+            ("<think>18", None),
+            ("<think>1</think> 18", Some(18.0)),
             ("forty-two", None),
             ("", None),
             ("1e999", None),
