@@ -193,7 +193,10 @@ fn apart(course: &Course, stand: Stand) -> Option<String> {
     let blocks = course.interrupted_blocks.iter();
     let blocks: Vec<String> = blocks
         .filter(|(phase, block)| stand.holds(*phase, *block))
-        .map(|(_, block)| block.to_string())
+        .map(|(phase, block)| match phase {
+            QualificationPhase::Turnover => format!("turnover {block}"),
+            QualificationPhase::Aa | QualificationPhase::Blocks => block.to_string(),
+        })
         .collect();
     (!blocks.is_empty()).then(|| {
         let shown = if blocks.len() > 20 { "many".to_owned() } else { blocks.join(", ") };

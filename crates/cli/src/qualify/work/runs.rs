@@ -1,11 +1,11 @@
 //! Runs of a visit, each in a directory of its own.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use streamgauge_client::{RunDir, read_file};
 use streamgauge_schema::{
-    Digest, DiscardReason, Identifier, LengthBasis, QualificationBegun, QualificationDiscarded,
-    QualificationFinished, QualificationLengths, QualificationPhase, QualificationSide,
-    QualificationStep, RunRecordV2, Visit,
+    Digest, DiscardReason, Identifier, LengthBasis, Plan, QualificationBegun,
+    QualificationDiscarded, QualificationFinished, QualificationLengths, QualificationPhase,
+    QualificationSide, QualificationStep, RunRecordV2, Visit,
 };
 use streamgauge_workload::Lengths;
 
@@ -16,6 +16,7 @@ use crate::measure::{Measuring, create_dir, measure_into};
 use crate::planning::{Cell, Planner, Server};
 use crate::provenance::of_server;
 use crate::qualify::resolve::PlannedCell;
+use crate::rebuild::read_plan;
 use crate::signals::stopped;
 
 impl Work<'_> {
@@ -59,12 +60,36 @@ impl Work<'_> {
             self.note(QualificationStep::Lengths(lengths))?;
         }
         let mut planned = planner.cell(0, cell.load.clone())?;
+        self.check_prompts(&planned, &cell.name)?;
         // By what the arm said first: a server may be too busy to say it again.
         if let Some(identity) = self.course.identity(visit.arm()) {
             planned.conditions.extend(of_server(identity)?);
         }
         console::remark(&format!("{} …", self.title(visit, &cell.name)));
         self.run(visit, &cell.name, &planned, server).await
+    }
+
+    /// Refuses prompts that are not those of the runs before, as where a dataset was edited meanwhile:
+    /// nothing could be compared after all runs were taken.
+    fn check_prompts(&self, planned: &Cell, cell: &Identifier) -> anyhow::Result<()> {
+        let Some((_, _, run)) = self.course.all_finished().find(|(_, of, _)| *of == cell) else {
+            return Ok(());
+        };
+        let dir = RunDir::at(&self.dir.runs().join(run.directory.as_str()));
+        let (before, now) = (read_plan(&dir)?, &planned.plan);
+        let asked = |plan: &Plan| {
+            let expected = plan.grading.as_ref().map(|grading| grading.expectations_sha256);
+            (plan.workload.dataset_sha256, expected)
+        };
+        if asked(&before) != asked(now) {
+            bail!(
+                "cell {cell}: its prompts, or what their answers are held against, are not those of {}: \
+                 was a dataset edited since? With what was there before, `qualify --resume` goes on; \
+                 with the new one, begin a new qualification",
+                run.directory
+            );
+        }
+        Ok(())
     }
 
     async fn run(

@@ -141,3 +141,26 @@ fn killed_again_and_again_it_comes_to_its_end() {
     let verified = crate::process::run(["verify", dir.to_str().unwrap()]);
     assert_eq!(verified.code, Some(0), "{}", verified.stdout);
 }
+
+#[test]
+fn other_prompts_than_before_are_refused_before_the_next_run() {
+    let bench = Bench::new();
+    let lines = |word: &str| -> String {
+        (0..24).map(|n| format!("{{\"id\": \"q{n}\", \"prompt\": \"{word} {n}\"}}\n")).collect()
+    };
+    std::fs::write(bench.path("prompts.jsonl"), lines("Say")).unwrap();
+    let plan = quick_plan(&bench, "20", "24");
+    let plan =
+        plan.replace("input-tokens = 64\nno-length-probes = true", "dataset = \"prompts.jsonl\"");
+    bench.plan(&format!("blocks = 3\n{plan}"));
+    assert_eq!(cut_off(&bench, 3, Signal::SIGKILL), None);
+    let dir = bench.only_dir();
+    let begun = bench.steps(&dir, "begun").len();
+    std::fs::write(bench.path("prompts.jsonl"), lines("Tell")).unwrap();
+    let finished = bench.resume(&dir);
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    assert!(finished.stderr.contains("was a dataset edited since?"), "{}", finished.stderr);
+    assert_eq!(bench.steps(&dir, "begun").len(), begun);
+    std::fs::write(bench.path("prompts.jsonl"), lines("Say")).unwrap();
+    failed(&bench.resume(&dir));
+}
