@@ -73,10 +73,10 @@ fn shells_get_a_script() {
     }
 }
 
-/// The table of names in the README: a flag of ours, and names that others have for it.
-fn names_in_readme() -> Vec<(String, Vec<String>)> {
-    let readme = include_str!("../../../../README.md");
-    let table = readme.split("| `run` takes | also as |\n| --- | --- |\n").nth(1).unwrap();
+/// The table of names in `docs/other-tools.md`: a flag of ours, and names that others have for it.
+fn names_in_page() -> Vec<(String, Vec<String>)> {
+    let page = include_str!("../../../../docs/other-tools.md");
+    let table = page.split("| `run` takes | also as |\n| --- | --- |\n").nth(1).unwrap();
     let words = |cell: &str| -> Vec<String> {
         cell.split('`').filter(|word| word.starts_with("--")).map(str::to_owned).collect()
     };
@@ -89,8 +89,8 @@ fn names_in_readme() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn names_of_other_tools_are_taken_for_what_the_readme_says() {
-    let names = names_in_readme();
+fn names_of_other_tools_are_taken_for_what_the_page_says() {
+    let names = names_in_page();
     assert!(names.len() > 10);
     for (ours, theirs) in names {
         let value = match ours.as_str() {
