@@ -14,8 +14,6 @@ const ABSENT: &str = "absent";
 /// A condition. A value that may not be published is withheld, and the condition says why.
 fn condition(label: &str, value: Option<String>) -> Condition {
     let value = value.unwrap_or_else(|| ABSENT.to_owned());
-    let value = PublicText::new(value).unwrap_or_else(|fault| {
-        PublicText::new(format!("Withheld: {fault}")).expect("faults are plain short texts")
-    });
-    Condition { label: PublicText::new(label).expect("a plain short text"), value }
+    let label = PublicText::new(label).expect("a plain short text");
+    Condition { label, value: PublicText::or_withheld(&value) }
 }

@@ -19,7 +19,7 @@ use crate::error::ImportError;
 use crate::figures::{disagreements, metrics};
 use crate::found::{Found, FoundLoad, Outcomes};
 use crate::import::{ImportOptions, Imported, SourceFile, request_lines};
-use crate::texts::{public, published};
+use crate::texts::public;
 use crate::tool::Tool;
 
 /// Hexadecimal digits of the digest at the end of a run id.
@@ -124,7 +124,8 @@ fn deployment(
     options: &ImportOptions,
 ) -> Result<Deployment, ImportError> {
     let model = options.model.as_deref().or(found.model.as_deref());
-    let model = model.map_or_else(|| public("not told"), |model| Ok(published(model)))?;
+    let model =
+        model.map_or_else(|| public("not told"), |model| Ok(PublicText::or_withheld(model)))?;
     let profile = public(format!("Imported from {tool}"))?;
     Ok(Deployment::named(options.name.clone(), model, profile))
 }
@@ -132,7 +133,7 @@ fn deployment(
 fn instrument(tool: Tool, found: &Found) -> Result<InstrumentReport, ImportError> {
     let version = found.version.as_deref().map_or_else(String::new, |it| format!(" {it}"));
     Ok(InstrumentReport {
-        version: published(&format!(
+        version: PublicText::or_withheld(&format!(
             "{tool}{version}, read by streamgauge {}",
             env!("CARGO_PKG_VERSION")
         )),
@@ -191,10 +192,12 @@ fn conditions(tool: Tool, found: &Found, sha256: Digest) -> Result<Vec<Condition
     let mut conditions = vec![
         ("Instrument", public(tool.label())?),
         ("Source file SHA-256", public(sha256.to_string())?),
-        ("Load shape", published(&found.load.words)),
+        ("Load shape", PublicText::or_withheld(&found.load.words)),
         ("Cache state", public("Not told")?),
     ];
-    conditions.extend(found.conditions.iter().map(|(label, value)| (*label, published(value))));
+    conditions.extend(
+        found.conditions.iter().map(|(label, value)| (*label, PublicText::or_withheld(value))),
+    );
     let each =
         conditions.into_iter().map(|(label, value)| Ok(Condition { label: public(label)?, value }));
     each.collect()

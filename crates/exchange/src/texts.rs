@@ -13,13 +13,6 @@ pub(crate) fn public(text: impl Into<String>) -> Result<PublicText, ImportError>
     PublicText::new(text.as_str()).map_err(|fault| ImportError::Unpublishable { text, fault })
 }
 
-/// A text of the file for a record, or why it is not published: names of models are often paths.
-pub(crate) fn published(text: &str) -> PublicText {
-    PublicText::new(text).unwrap_or_else(|fault| {
-        PublicText::new(format!("Withheld: {fault}")).expect("faults are plain short texts")
-    })
-}
-
 /// A message without control characters, cut where it is longer than a message should be. Of a
 /// traceback the last line says what happened.
 pub(crate) fn message(text: &str) -> String {
@@ -38,11 +31,5 @@ mod tests {
         assert_eq!(message(traceback), "TimeoutError: [1mlate");
         assert_eq!(message(" \n"), "");
         assert_eq!(message(&"x".repeat(9_000)).len(), MOST_CHARS);
-    }
-
-    #[test]
-    fn paths_are_withheld() {
-        assert_eq!(published("meta/small").as_str(), "meta/small");
-        assert!(published("/models/small").as_str().starts_with("Withheld: "));
     }
 }

@@ -109,7 +109,7 @@ pub(crate) fn canary_passed(grade: &Grade) -> Option<bool> {
 /// The reasons as sent, where they may be published.
 fn finish_reasons(seen: &Observation) -> Vec<PublicText> {
     let reasons = seen.finish_reasons.iter();
-    reasons.map(|reason| crate::record::published(reason)).collect()
+    reasons.map(|reason| PublicText::or_withheld(reason)).collect()
 }
 
 #[cfg(test)]

@@ -57,6 +57,20 @@ impl PublicText {
         Ok(Self(text))
     }
 
+    /// A text that others wrote, or, where it may not be published, that it is withheld and why: names
+    /// of models are often paths.
+    ///
+    /// ```
+    /// use streamgauge_schema::PublicText;
+    /// assert_eq!(PublicText::or_withheld("acme-chat-8b").as_str(), "acme-chat-8b");
+    /// assert!(PublicText::or_withheld("/srv/models/acme").as_str().starts_with("Withheld: "));
+    /// ```
+    #[must_use]
+    pub fn or_withheld(text: &str) -> Self {
+        // Faults are plain short texts, as a test of theirs finds.
+        Self::new(text).unwrap_or_else(|fault| Self(format!("Withheld: {fault}")))
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -337,6 +351,8 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(PublicText::new(text).err(), expected, "{text:?}");
+            let shown = PublicText::or_withheld(text);
+            assert_eq!(PublicText::new(shown.as_str()), Ok(shown), "what withholds it is public");
         }
         assert!(PublicText::new("é".repeat(240)).is_ok());
         assert_eq!(PublicText::new("é".repeat(241)), Err(TextFault::Length));

@@ -65,7 +65,7 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     if plan.target.private_ca {
         say("TLS trust", text("Certificate authorities given by the operator")?)?;
     }
-    say(EXPECTED_MODEL_LABEL, published(&plan.target.expect_model))?;
+    say(EXPECTED_MODEL_LABEL, PublicText::or_withheld(&plan.target.expect_model))?;
     say(RETURNED_MODELS_LABEL, returned_models(run)?)?;
     say("Cache state", text(cache_state(run))?)?;
     conditions.extend(plan.conditions.iter().cloned());
@@ -125,7 +125,7 @@ fn returned_models(run: &CollectedRun<'_>) -> Result<PublicText, RecordError> {
     let mut models = run.responses.models.iter();
     match (models.next(), models.count()) {
         (None, _) => text(NO_MODEL_NAMED),
-        (Some(only), 0) => Ok(published(only)),
+        (Some(only), 0) => Ok(PublicText::or_withheld(only)),
         (Some(_), more) => text(format!("{} different names", more + 1)),
     }
 }
@@ -142,13 +142,6 @@ fn cache_state(run: &CollectedRun<'_>) -> String {
             )
         }
     }
-}
-
-/// A name from a server or an operator, or why it is not published: model names are often paths.
-pub(crate) fn published(name: &str) -> PublicText {
-    PublicText::new(name).unwrap_or_else(|fault| {
-        PublicText::new(format!("Withheld: {fault}")).expect("faults are plain short texts")
-    })
 }
 
 fn on_off(on: bool) -> &'static str {
