@@ -35,7 +35,7 @@ impl AnswerWriter {
     /// # Errors
     /// When the disk does not take it.
     pub fn finish(self) -> Result<(), JournalError> {
-        self.0.finish()
+        self.0.finish().map(drop)
     }
 }
 

@@ -136,7 +136,7 @@ pub async fn run<S: Sink>(
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
-    let route = Route::find(plan).await?;
+    let route = Route::find(plan, &mut stop).await?;
     let listed = async |stop: &mut _| route.listed_models(plan, access, stop).await;
     let listed_models = listed(&mut stop).await;
     let common =
@@ -197,12 +197,17 @@ struct Route {
 }
 
 impl Route {
-    async fn find<E>(plan: &Plan) -> Result<Self, RunError<E>> {
+    /// Without addresses once the run is stopped: nothing is sent then.
+    async fn find<E>(plan: &Plan, stop: &mut watch::Receiver<bool>) -> Result<Self, RunError<E>> {
         let endpoint = Endpoint::parse(&plan.target.base_url)?;
-        let addresses = endpoint.resolve().await.map_err(|error| RunError::Resolve {
-            host: endpoint.host().to_owned(),
-            reason: error.to_string(),
-        })?;
+        let addresses = tokio::select! {
+            biased;
+            Ok(_) = stop.wait_for(|stop| *stop) => Vec::new(),
+            found = endpoint.resolve() => found.map_err(|error| RunError::Resolve {
+                host: endpoint.host().to_owned(),
+                reason: error.to_string(),
+            })?,
+        };
         Ok(Self { endpoint, addresses })
     }
 

@@ -111,6 +111,15 @@ pub struct AskError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
+    /// A run writes to it just now.
+    #[error(
+        "{folder}: another process holds this run directory, as its run is still going; wait for its \
+         end, or stop it with Ctrl-C"
+    )]
+    InUse {
+        /// The run directory.
+        folder: PathBuf,
+    },
     /// The file cannot be written or read.
     #[error("{action} {path}")]
     Io {

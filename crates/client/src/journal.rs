@@ -1,34 +1,22 @@
 //! The journal's file: each line in one write as its request ends, and reading it back.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 use streamgauge_schema::{JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage};
 
 use crate::error::JournalError;
 use crate::lines::{Appender, Lines};
+use crate::lock::{RunLock, lock_to_write};
 
-/// How often what was written is forced to the disk.
-const SYNC_EVERY: Duration = Duration::from_secs(1);
-
-/// Writes a journal. A line is in the file, though perhaps not yet on the disk, when
-/// [`Self::append`] returns: it survives the end of this process at any moment.
+/// Writes a journal, and holds its directory: nobody else adds to it meanwhile.
+///
+/// A line is in the file, though perhaps not yet on the disk, when [`Self::append`] returns: it
+/// survives the end of this process at any moment. Once a second what was written is forced to the
+/// disk.
 #[derive(Debug)]
-pub struct JournalWriter {
-    lines: Appender,
-    syncer: Syncer,
-}
-
-#[derive(Debug)]
-struct Syncer {
-    stop: mpsc::Sender<()>,
-    thread: JoinHandle<io::Result<()>>,
-}
+pub struct JournalWriter(Appender);
 
 impl JournalWriter {
     /// Creates the file, which must not exist.
@@ -37,46 +25,26 @@ impl JournalWriter {
     /// When it exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
         let lines = Appender::create(path)?;
-        let syncer = lines.file().try_clone().and_then(Syncer::start);
-        let syncer = syncer.map_err(|source| lines.error("cannot create", source))?;
-        Ok(Self { lines, syncer })
+        lock_to_write(lines.file(), lines.path())?;
+        Ok(Self(lines))
     }
 
     /// Appends one line in one write.
     ///
     /// # Errors
-    /// When the file does not take the whole line.
+    /// When the file does not take the whole line, or when earlier ones could not be forced to the
+    /// disk.
     pub fn append(&mut self, line: &JournalLine) -> Result<(), JournalError> {
-        self.lines.append(line)
+        self.0.append(line)
     }
 
-    /// Forces everything to the disk.
+    /// Forces everything to the disk. The directory is still held, for whatever else belongs to the
+    /// run.
     ///
     /// # Errors
-    /// When the disk does not take it.
-    pub fn finish(self) -> Result<(), JournalError> {
-        let Self { lines, syncer } = self;
-        syncer.stop().map_err(|source| lines.error("cannot force to the disk", source))?;
-        lines.finish()
-    }
-}
-
-impl Syncer {
-    fn start(file: File) -> io::Result<Self> {
-        let (stop, stopped) = mpsc::channel();
-        let thread =
-            std::thread::Builder::new().name("journal-sync".to_owned()).spawn(move || {
-                while stopped.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
-                    file.sync_data()?;
-                }
-                Ok(())
-            })?;
-        Ok(Self { stop, thread })
-    }
-
-    fn stop(self) -> io::Result<()> {
-        drop(self.stop);
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the syncing thread died")))
+    /// When the disk does not take it, or the file was removed.
+    pub fn finish(self) -> Result<RunLock, JournalError> {
+        self.0.finish().map(RunLock::held)
     }
 }
 

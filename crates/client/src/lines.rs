@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use streamgauge_schema::read_typed;
 
 use crate::error::JournalError;
+use crate::syncer::{Syncer, still_there, sync_entry};
 
 /// Longest line that is read. Of an answer of a million events it has some ten megabytes.
 const MOST_LINE_BYTES: u64 = 256 << 20;
@@ -22,26 +23,39 @@ pub(crate) struct Appender {
     path: PathBuf,
     file: File,
     line: Vec<u8>,
+    /// `None` once it gave up.
+    syncer: Option<Syncer>,
 }
 
 impl Appender {
     /// Creates the file, which must not exist.
     pub(crate) fn create(path: &Path) -> Result<Self, JournalError> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
-        let file = file.map_err(|source| JournalError::Io {
-            action: "cannot create",
-            path: path.into(),
-            source,
-        })?;
-        Ok(Self { path: path.into(), file, line: Vec::new() })
+        Self::of(file, path, "cannot create")
+    }
+
+    fn of(file: io::Result<File>, path: &Path, action: &'static str) -> Result<Self, JournalError> {
+        file.and_then(|file| {
+            sync_entry(path)?;
+            let syncer = Some(Syncer::start(file.try_clone()?)?);
+            Ok(Self { path: path.into(), file, line: Vec::new(), syncer })
+        })
+        .map_err(|source| JournalError::Io { action, path: path.into(), source })
     }
 
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Appends one line in one write.
     pub(crate) fn append<T: Serialize>(&mut self, line: &T) -> Result<(), JournalError> {
+        if let Some(failed) = self.syncer.take_if(|syncer| syncer.has_failed()) {
+            self.stopped(failed)?;
+        }
         self.write(line).map_err(|source| self.error("cannot write to", source))
     }
 
@@ -51,17 +65,34 @@ impl Appender {
         self.line.push(b'\n');
         let written = self.file.write(&self.line)?;
         if written < self.line.len() {
+            self.take_back(written);
             return Err(io::Error::new(io::ErrorKind::WriteZero, "the line was cut (disk full?)"));
         }
         Ok(())
     }
 
-    /// Forces everything to the disk.
-    pub(crate) fn finish(self) -> Result<(), JournalError> {
-        self.file.sync_all().map_err(|source| self.error("cannot force to the disk", source))
+    /// Cuts off the beginning of a line that the disk did not take. Where that fails the line is torn,
+    /// which readers know.
+    fn take_back(&self, written: usize) {
+        let length = self.file.metadata().map(|known| known.len());
+        let _ = length.and_then(|length| self.file.set_len(length - written as u64));
     }
 
-    pub(crate) fn error(&self, action: &'static str, source: io::Error) -> JournalError {
+    /// Forces everything to the disk, and gives the file back.
+    pub(crate) fn finish(mut self) -> Result<File, JournalError> {
+        if let Some(syncer) = self.syncer.take() {
+            self.stopped(syncer)?;
+        }
+        let forced = self.file.sync_all().and_then(|()| still_there(&self.file));
+        forced.map_err(|source| self.error("cannot force to the disk", source))?;
+        Ok(self.file)
+    }
+
+    fn stopped(&self, syncer: Syncer) -> Result<(), JournalError> {
+        syncer.stop().map_err(|source| self.error("cannot force to the disk", source))
+    }
+
+    fn error(&self, action: &'static str, source: io::Error) -> JournalError {
         JournalError::Io { action, path: self.path.clone(), source }
     }
 }

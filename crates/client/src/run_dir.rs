@@ -1,6 +1,6 @@
 //! A run's directory: made before its first request, never renamed, never overwritten.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use streamgauge_schema::{CanonicalError, Digest, Layout, Plan, Timestamp, file_bytes};
 
 use crate::files::read_regular;
+use crate::new_file::write_new;
+use crate::syncer::sync_entry;
 
 /// A directory or file of a run that cannot be made or read.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +50,7 @@ impl RunDir {
         let name = format!("{}-{}-{}", plan.name, start.compact(), digest.prefix(4));
         let path = parent.join(name);
         DirBuilder::new().mode(0o755).create(&path).map_err(io_error(&path))?;
+        sync_entry(&path).map_err(io_error(&path))?;
         let dir = Self(path);
         write_new(&dir.plan(), &file_bytes(plan, Layout::Sorted)?, 0o600)?;
         Ok(dir)
@@ -112,30 +115,6 @@ impl RunDir {
     pub fn report(&self) -> PathBuf {
         self.0.join("report.html")
     }
-}
-
-/// Writes a file that must not exist: under a temporary name, forced to the disk, then linked into
-/// place, so that a file of this name is always whole.
-///
-/// # Errors
-/// When the file exists or cannot be written.
-pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), RunDirError> {
-    let io_error = |source| RunDirError::Io { action: "cannot write", path: path.into(), source };
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.part", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let written = (|| {
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::hard_link(&temporary, path)?;
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-    })();
-    // Nothing but the temporary name is lost when this fails.
-    let _ = fs::remove_file(&temporary);
-    written.map_err(io_error)
 }
 
 /// Makes a folder that only its owner can enter.

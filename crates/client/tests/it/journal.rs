@@ -1,8 +1,9 @@
 //! Journals on disk: whole lines, and what a cut or a forged file comes to.
 
+use std::fs::File;
 use std::path::Path;
 
-use streamgauge_client::{Journal, JournalError, JournalWriter};
+use streamgauge_client::{Journal, JournalError, JournalWriter, lock_to_read};
 use streamgauge_schema::{
     Digest, EndReason, JournalHeader, JournalLine, JournalTrailer, RequestLine, Timestamp,
 };
@@ -45,13 +46,42 @@ async fn what_is_written_is_read_back() {
     for line in &lines {
         writer.append(line).unwrap();
     }
-    writer.finish().unwrap();
+    drop(writer.finish().unwrap());
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(String::from_utf8_lossy(&bytes), text_of(&lines));
     let journal = Journal::parse(&bytes, &path).unwrap();
     assert_eq!((journal.requests.len(), journal.torn_bytes), (2, 0));
     assert!(journal.trailer.is_some());
     assert!(matches!(JournalWriter::create(&path), Err(JournalError::Io { .. })));
+}
+
+/// The directory is held from the first line on, and until whoever wrote it is done with the rest.
+#[test]
+fn a_journal_that_is_written_is_not_taken_for_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("observations.jsonl");
+    let read = || lock_to_read(&File::open(&path).unwrap(), &path);
+    let writer = JournalWriter::create(&path).unwrap();
+    let said = read().unwrap_err().to_string();
+    assert!(said.starts_with(&folder.path().display().to_string()), "{said}");
+    assert!(matches!(read(), Err(JournalError::InUse { .. })));
+    let held = writer.finish().unwrap();
+    assert!(matches!(read(), Err(JournalError::InUse { .. })));
+    drop(held);
+    read().unwrap();
+}
+
+#[tokio::test]
+async fn a_journal_that_was_removed_is_not_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("observations.jsonl");
+    let mut writer = JournalWriter::create(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    // The system still takes the line.
+    writer.append(&some_lines().await[0]).unwrap();
+    let error = writer.finish().unwrap_err();
+    let JournalError::Io { source, .. } = error else { panic!("{error}") };
+    assert_eq!(source.to_string(), "the file was removed while it was written");
 }
 
 #[tokio::test]
