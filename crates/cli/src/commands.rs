@@ -53,5 +53,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
 /// One thread drives all connections, so that no stamp waits for another thread.
 fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("the system lets this program wait for nothing (ulimit -n)")?.block_on(command)
+    let runtime = runtime.context("the system lets this program wait for nothing (ulimit -n)")?;
+    let ended = runtime.block_on(command);
+    // A question to a resolver that does not answer can be given up, but not ended.
+    runtime.shutdown_background();
+    ended
 }

@@ -23,7 +23,7 @@ use crate::grading::{Receipts, Wrong};
 use crate::notices::{FailureGroup, Notices};
 use crate::planning::Cell;
 use crate::progress::{Progress, View};
-use crate::rebuild::rebuild;
+use crate::rebuild::rebuild_held;
 use crate::show::{self, Page};
 
 /// A measured cell.
@@ -88,11 +88,12 @@ pub(crate) async fn measure_into(
     let (trailer, kept) = match run(setup, |stage, index| cell.request(stage, index), kept).await {
         Ok(ended) => ended,
         Err(error @ RunError::Resolve { .. }) => return Err(Unreachable(error.to_string()).into()),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(given_up(&dir, error.into())),
     };
     let Kept { journal, progress, notices, answers, receipts, .. } = kept;
     drop(progress);
-    journal.finish()?;
+    // Held until all that belongs to the run is written: nobody takes it for whole before.
+    let held = journal.finish().map_err(|error| given_up(&dir, error.into()))?;
     answers.map(AnswerWriter::finish).transpose()?;
     let mut wrong = Vec::new();
     if let Some(receipts) = receipts {
@@ -100,8 +101,9 @@ pub(crate) async fn measure_into(
         write_new(&dir.grades(), &digest_bytes(&grades)?, 0o600)?;
         wrong = found;
     }
-    let rebuilt = rebuild(&dir)?;
+    let rebuilt = rebuild_held(&dir)?;
     rebuilt.write(&dir)?;
+    drop(held);
     let (failures, other_model) = notices.finish();
     Ok(Measured {
         dir,
@@ -111,6 +113,16 @@ pub(crate) async fn measure_into(
         wrong,
         interrupted: trailer.reason == EndReason::Interrupted,
     })
+}
+
+/// Why a run went no further, and what can be done with what there is of it.
+fn given_up(dir: &RunDir, error: anyhow::Error) -> anyhow::Error {
+    let path = dir.path().display();
+    let left = match dir.journal().exists() {
+        true => format!("`streamgauge record {path}` makes a record of what had finished"),
+        false => format!("nothing is left of it, as {path} was removed"),
+    };
+    error.context(format!("the run was given up; {left}"))
 }
 
 /// What is done with a line of a run.

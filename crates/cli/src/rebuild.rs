@@ -8,7 +8,7 @@ use std::iter;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{JournalReader, RunDir, open_regular, read_file, write_new};
+use streamgauge_client::{JournalReader, RunDir, lock_to_read, open_regular, read_file, write_new};
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
@@ -61,12 +61,20 @@ impl Rebuilt {
     }
 }
 
-/// Builds the record of a run directory. It does not look at a `record.json` that is there.
+/// Builds the record of a run directory whose run has ended. It does not look at a `record.json` that
+/// is there.
 pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
+    let journal = dir.journal();
+    let _unchanged = journal.exists().then(|| open_at_rest(&journal)).transpose()?;
+    rebuild_held(dir)
+}
+
+/// As [`rebuild`], of a directory that the caller holds.
+pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let (plan, plan_path) = (read_plan(dir)?, dir.plan());
     let journal_path = dir.journal();
     // A journal may be larger than memory, so that it is read twice, a piece at a time.
-    let mut journal = open_journal(&journal_path)?;
+    let mut journal = JournalReader::new(open(&journal_path)?, &journal_path)?;
     let header = journal.header().clone();
     if Digest::of_value(&plan)? != header.plan_sha256 {
         bail!(
@@ -106,9 +114,16 @@ pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases, prompts })
 }
 
-/// A journal, to be read line by line.
+/// A journal of a run that has ended, to be read line by line.
 pub(crate) fn open_journal(path: &Path) -> anyhow::Result<JournalReader<BufReader<File>>> {
-    Ok(JournalReader::new(open(path)?, path)?)
+    Ok(JournalReader::new(open_at_rest(path)?, path)?)
+}
+
+/// A journal that nobody adds to as long as it is open here.
+pub(crate) fn open_at_rest(path: &Path) -> anyhow::Result<BufReader<File>> {
+    let file = open(path)?;
+    lock_to_read(file.get_ref(), path)?;
+    Ok(file)
 }
 
 /// The plan of a run directory.

@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufReader;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{AnswerReader, JournalReader, RunDir, bounded, open_regular};
+use streamgauge_client::{AnswerReader, RunDir, bounded, open_regular};
 use streamgauge_grade::{GivenAnswer, RepeatedAnswers};
 use streamgauge_schema::{
     AnswerLine, Completion, Digest, Document, Plan, RequestLine, RunRecord, Stage,
 };
 
 use crate::input::read_document;
-use crate::rebuild::read_plan;
-
-/// More rounds than anybody asks for.
-pub(crate) const MOST_REPETITIONS: u64 = 1_000;
+use crate::rebuild::{open_journal, read_plan};
 
 /// The answers, and what a dataset calls their prompts.
 #[derive(Debug)]
@@ -39,13 +36,6 @@ impl Repeated {
                 "{shown} asked no prompt several times: `run --determinism 3` does, and keeps the answers"
             );
         };
-        if repetitions > MOST_REPETITIONS {
-            bail!(
-                "{}: workload.repetitions is {repetitions}, and a run has at most {MOST_REPETITIONS}: \
-                 the plan was changed",
-                dir.plan().display()
-            );
-        }
         let RunRecord::V2(record) = record(dir)? else {
             bail!("{}: a record of version 1 belongs to no run directory", dir.record().display());
         };
@@ -163,7 +153,7 @@ fn kept(dir: &RunDir) -> anyhow::Result<HashMap<u64, AnswerLine>> {
 
 fn measured(dir: &RunDir) -> anyhow::Result<Vec<RequestLine>> {
     let path = dir.journal();
-    let mut journal = JournalReader::new(BufReader::new(open_regular(&path)?), &path)?;
+    let mut journal = open_journal(&path)?;
     let mut lines = Vec::new();
     while let Some(line) = journal.next_request()? {
         if line.stage == Stage::Measured {

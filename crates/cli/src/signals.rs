@@ -1,5 +1,14 @@
-//! Ctrl-C and SIGTERM: the first stops the run in good order, the second ends at once.
+//! Ctrl-C, SIGTERM and a terminal that hangs up: the first stops the run in good order, the second ends
+//! at once.
+//!
+//! They are heard on a thread of their own: whatever the command does meanwhile, a second one ends it.
+//! A hang-up that was to be ignored when the command began, as under `nohup`, stays ignored.
 
+use std::fs;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -13,16 +22,26 @@ pub(crate) const SAVING: &str =
 /// Turns true at the first signal, which `remark` answers. At the second the process ends with exit
 /// code 130.
 pub(crate) fn stop_on_signal(remark: &'static str) -> anyhow::Result<watch::Receiver<bool>> {
-    let mut signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
     let (stop, stopped) = watch::channel(false);
-    tokio::spawn(async move {
-        next(&mut signals).await;
-        console::remark(remark);
-        // A run that has just ended no longer listens.
-        let _ = stop.send(true);
-        next(&mut signals).await;
-        end_at_once();
-    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("the system lets this program hear no signals (ulimit -n)")?;
+    let heard = {
+        let _entered = runtime.enter();
+        heard().map(signal).collect::<Result<Vec<_>, _>>()?
+    };
+    let listen = move || {
+        runtime.block_on(async move {
+            let mut heard = heard;
+            next(&mut heard).await;
+            // Told first: a terminal that hung up takes no remark.
+            let _ = stop.send(true);
+            console::remark(remark);
+            next(&mut heard).await;
+            end_at_once();
+        });
+    };
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    thread.spawn(listen).context("the system gives no thread")?;
     Ok(stopped)
 }
 
@@ -33,11 +52,28 @@ pub(crate) async fn stopped(mut stop: watch::Receiver<bool>) {
     }
 }
 
-async fn next([interrupt, terminate]: &mut [Signal; 2]) {
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
+/// What is heard.
+fn heard() -> impl Iterator<Item = SignalKind> {
+    let hang_up = (!ignores_hang_up()).then(SignalKind::hangup);
+    [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hang_up)
+}
+
+/// Whether this process was begun with SIGHUP ignored. Where the system does not say, the signal keeps
+/// whatever it does.
+fn ignores_hang_up() -> bool {
+    let Ok(status) = fs::read_to_string("/proc/self/status") else { return true };
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let bit = SignalKind::hangup().as_raw_value() - 1;
+    ignored.is_none_or(|mask| mask >> bit & 1 == 1)
+}
+
+async fn next(heard: &mut [Signal]) {
+    poll_fn(|context| match heard.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
 }
 
 #[expect(clippy::exit, reason = "the user asked twice; every finished line is in the journal")]

@@ -75,8 +75,7 @@ pub struct QualificationPlan {
 pub struct QualificationTurnover {
     /// Name of their cell.
     pub cell: Identifier,
-    /// Runs of each arm, each with markers of its own; at most [`QualificationPlan::MAX_BLOCKS`].
-    #[serde(deserialize_with = "repeats")]
+    /// Runs of each arm, each with markers of its own.
     pub repeats: u64,
 }
 
@@ -154,21 +153,12 @@ closed_vocabulary! {
 
 /// A number of blocks that somebody may take.
 fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    at_most(deserializer, "blocks")
-}
-
-/// A number of turnover runs that somebody may take.
-fn repeats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    at_most(deserializer, "turnover runs")
-}
-
-fn at_most<'de, D: Deserializer<'de>>(deserializer: D, of: &str) -> Result<u64, D::Error> {
-    let count = u64::deserialize(deserializer)?;
+    let blocks = u64::deserialize(deserializer)?;
     let most = QualificationPlan::MAX_BLOCKS;
-    if count > most {
-        return Err(de::Error::custom(format_args!("{count} {of} are more than {most}")));
+    if blocks > most {
+        return Err(de::Error::custom(format_args!("{blocks} blocks are more than {most}")));
     }
-    Ok(count)
+    Ok(blocks)
 }
 
 /// Numbers of blocks, each of which somebody may take.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use streamgauge_client::{AnswerReader, JournalReader, RunDir, open_regular, read_file, write_new};
+use streamgauge_client::{AnswerReader, RunDir, open_regular, read_file, write_new};
 use streamgauge_schema::{
     Digest, Grades, LengthBasis, Plan, PromptSource, Stage, digest_bytes, read_typed,
 };
@@ -22,7 +22,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::grading::{Answered, Expectations, Expected, Receipts, Wrong};
 use crate::input::read_dataset;
-use crate::rebuild::{read_plan, rebuild};
+use crate::rebuild::{open_journal, read_plan, rebuild};
 use crate::show::{self, Page};
 
 /// Arguments of `grade`.
@@ -138,7 +138,7 @@ fn graded(dir: &RunDir, expected: Arc<Expected>) -> anyhow::Result<(Grades, Vec<
 /// The measured requests that succeeded, by their prompts.
 fn answered(dir: &RunDir) -> anyhow::Result<HashMap<Digest, Answered>> {
     let path = dir.journal();
-    let mut journal = JournalReader::new(BufReader::new(open_regular(&path)?), &path)?;
+    let mut journal = open_journal(&path)?;
     let mut found = HashMap::new();
     while let Some(line) = journal.next_request()? {
         let Some(answered) = Answered::of(&line).filter(|_| line.stage == Stage::Measured) else {

@@ -26,7 +26,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::input::read_document;
 use crate::qualify::QualificationDir;
-use crate::rebuild::{first_difference, rebuild};
+use crate::rebuild::{first_difference, open_at_rest, rebuild};
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
@@ -180,6 +180,9 @@ fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
     }
     let dir = RunDir::at(path);
     if !dir.record().exists() {
+        if dir.journal().exists() {
+            open_at_rest(&dir.journal())?;
+        }
         bail!("{}", without_record(&dir));
     }
     let written = read_document(&dir.record())?;
