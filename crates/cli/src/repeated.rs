@@ -13,6 +13,9 @@ use streamgauge_schema::{
 use crate::input::read_document;
 use crate::rebuild::{open_journal, read_plan};
 
+/// More rounds than anybody asks for.
+pub(crate) const MOST_REPETITIONS: u64 = 1_000;
+
 /// The answers, and what a dataset calls their prompts.
 #[derive(Debug)]
 pub(crate) struct Repeated {
@@ -36,6 +39,13 @@ impl Repeated {
                 "{shown} asked no prompt several times: `run --determinism 3` does, and keeps the answers"
             );
         };
+        if repetitions > MOST_REPETITIONS {
+            bail!(
+                "{}: workload.repetitions is {repetitions}, and a run has at most {MOST_REPETITIONS}: \
+                 the plan was changed",
+                dir.plan().display()
+            );
+        }
         let RunRecord::V2(record) = record(dir)? else {
             bail!("{}: a record of version 1 belongs to no run directory", dir.record().display());
         };

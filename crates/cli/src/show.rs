@@ -25,5 +25,5 @@ pub(crate) use outlook::outlook;
 pub(crate) use page::Page;
 pub(crate) use run::{SteadyWindow, failures, record, run, title};
 pub(crate) use search::{load_figure, probe_fault, search, searched};
-pub(crate) use turnover::turnover;
+pub(crate) use turnover::{turnover, turnover_failures};
 pub(crate) use vllm::vllm;

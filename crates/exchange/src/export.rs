@@ -8,7 +8,9 @@ mod own;
 
 use std::collections::BTreeMap;
 
-use streamgauge_schema::{CanonicalError, EvidenceMode, Json, RunRecordV2, digest_bytes};
+use streamgauge_schema::{
+    CanonicalError, EvidenceMode, Json, LoadShape, RunRecordV2, digest_bytes,
+};
 
 use crate::edges::OutputEdges;
 use crate::tool::Tool;
@@ -61,13 +63,15 @@ pub struct LeftOut {
 
 /// Writes a record under vLLM's keys. With `edges`, which the journal of the run gives, it is known
 /// whether events without output came first or last, and the latencies that they would move are
-/// written where they did not; without it they are null.
+/// written where they did not; without it they are null. With `shape`, which the plan of the run
+/// gives, a load of one rate is written too: a record says it in words alone.
 ///
 /// # Errors
 /// When the record was imported from another tool than vLLM, or a number cannot be written.
 pub fn vllm_result(
     record: &RunRecordV2,
     edges: Option<&OutputEdges>,
+    shape: Option<&LoadShape>,
 ) -> Result<VllmResult, ExportError> {
     let mut members = Members::default();
     if record.evidence_mode == EvidenceMode::Imported {
@@ -77,7 +81,7 @@ pub fn vllm_result(
         }
         native::write(record, &mut members);
     } else {
-        own::write(record, edges, &mut members);
+        own::write(record, edges, shape, &mut members);
     }
     members.text("streamgauge_run_id", record.run_id.as_str());
     Ok(VllmResult { bytes: digest_bytes(&members.by_key)?, left_out: members.left_out })

@@ -4,15 +4,15 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use streamgauge_exchange::{
     ExportError, ImportOptions, OutputEdges, SourceFile, Tool, import, vllm_result,
 };
 use streamgauge_metrics::RunInput;
 use streamgauge_metrics::build_record;
 use streamgauge_schema::{
-    Completion, Identifier, JournalHeader, JournalLine, JournalTrailer, Plan, RequestLine,
-    RunRecordV2, Stage, Timestamp, read_typed,
+    Arrivals, Completion, Identifier, JournalHeader, JournalLine, JournalTrailer, LoadShape, Plan,
+    RateStage, RequestLine, RunRecordV2, Stage, Timestamp, read_typed,
 };
 
 /// The sample run of the schema, in parts that can be changed.
@@ -61,7 +61,8 @@ impl Run {
 
     /// The keys of a file, and those that were left out with their reasons.
     fn exported(&self) -> (Value, Vec<(&'static str, String)>) {
-        let result = vllm_result(&self.record(), Some(&self.edges())).unwrap();
+        let result =
+            vllm_result(&self.record(), Some(&self.edges()), Some(&self.plan.load.shape)).unwrap();
         let left_out = result.left_out.into_iter().map(|out| (out.keys, out.reason));
         (serde_json::from_slice(&result.bytes).unwrap(), left_out.collect())
     }
@@ -155,7 +156,7 @@ fn where_two_tools_part_both_figures_are_said() {
         (seen.first_event_us, seen.first_output_us) = (Some(5_000), Some(214_000));
         (seen.last_output_us, seen.elapsed_us) = (Some(914_000), 1_000_000);
     }
-    let left_out = vllm_result(&record, Some(&run.edges())).unwrap().left_out;
+    let left_out = vllm_result(&record, Some(&run.edges()), None).unwrap().left_out;
     let reason = |keys| left_out.iter().find(|out| out.keys == keys).unwrap().reason.as_str();
     let said = reason("*_ttft_ms");
     assert!(said.ends_with("a median of 5.0 ms there, 214.0 here"), "{said}");
@@ -177,11 +178,60 @@ fn failed_requests_take_the_tokens_out() {
 #[test]
 fn a_record_alone_says_less() {
     let run = seamless();
-    let result = vllm_result(&run.record(), None).unwrap();
+    let result = vllm_result(&run.record(), None, None).unwrap();
     let file: Value = serde_json::from_slice(&result.bytes).unwrap();
     assert!(file["mean_ttft_ms"].is_null() && file["mean_itl_ms"].is_number());
     let said: Vec<&str> = result.left_out.iter().map(|out| out.reason.as_str()).collect();
     assert!(said.iter().any(|reason| reason.contains("name the run directory")));
+}
+
+#[test]
+fn a_load_of_one_rate_is_told_as_vllm_does() {
+    let stage =
+        |from_per_s, to_per_s| RateStage { from_per_s, to_per_s, duration_ms: None, requests: 3 };
+    let open = |arrivals, max_concurrency, stages| LoadShape::OpenLoop {
+        arrivals,
+        max_concurrency,
+        stages,
+    };
+    let poisson = Arrivals::Poisson { seed: 0 };
+    let gamma = Arrivals::Gamma { burstiness: 0.5, seed: 0 };
+    let closed = LoadShape::ClosedLoop { concurrency: 2 };
+    let keys = ["request_rate", "max_concurrency", "burstiness"];
+    let mut run = seamless();
+    for (shape, expected, why) in [
+        (closed, json!(["inf", 2, null]), None),
+        (open(poisson, None, vec![stage(2.5, 2.5)]), json!([2.5, null, 1.0]), None),
+        (open(gamma, Some(8), vec![stage(2.0, 2.0)]), json!([2.0, 8, 0.5]), None),
+        (open(Arrivals::Constant {}, None, vec![stage(2.0, 2.0)]), json!([2.0, null, null]), None),
+        (
+            open(poisson, Some(8), vec![stage(1.0, 2.0)]),
+            json!([null, null, null]),
+            Some("changed with time"),
+        ),
+        (
+            open(poisson, Some(8), vec![stage(1.0, 1.0), stage(2.0, 2.0)]),
+            json!([null, null, null]),
+            Some("changed with time"),
+        ),
+        (
+            LoadShape::Trace { max_concurrency: Some(8), span_ms: 9 },
+            json!([null, null, null]),
+            Some("times of their own"),
+        ),
+    ] {
+        run.plan.load.shape = shape;
+        let mut record = seamless().record();
+        record.load.shape = Identifier::new(run.plan.load.shape.name()).unwrap();
+        let result = vllm_result(&record, None, Some(&run.plan.load.shape)).unwrap();
+        let file: Value = serde_json::from_slice(&result.bytes).unwrap();
+        assert_eq!(json!(keys.map(|key| &file[key])), expected, "{:?}", run.plan.load.shape);
+        let said = result.left_out.iter().find(|out| out.keys.starts_with("request_rate"));
+        match why {
+            Some(why) => assert!(said.unwrap().reason.contains(why), "{said:?}"),
+            None => assert_eq!(said, None),
+        }
+    }
 }
 
 #[test]
@@ -197,7 +247,8 @@ fn vllms_own_files_come_back_as_they_were() {
     };
     let (imported, bytes) = record(Tool::Vllm, "vllm.json");
     let original: Value = serde_json::from_slice(&bytes).unwrap();
-    let back: Value = serde_json::from_slice(&vllm_result(&imported, None).unwrap().bytes).unwrap();
+    let back: Value =
+        serde_json::from_slice(&vllm_result(&imported, None, None).unwrap().bytes).unwrap();
     let words = ["date", "model_id", "num_prompts", "completed", "failed", "duration"];
     let figures = original.as_object().unwrap().keys().filter(|key| {
         key.ends_with("_ms") || key.contains("throughput") || key.starts_with("total_")
@@ -206,5 +257,5 @@ fn vllms_own_files_come_back_as_they_were() {
         assert_eq!(back[key], original[key], "{key}");
     }
     let (imported, _) = record(Tool::Aiperf, "aiperf.json");
-    assert!(matches!(vllm_result(&imported, None), Err(ExportError::NotVllm { .. })));
+    assert!(matches!(vllm_result(&imported, None, None), Err(ExportError::NotVllm { .. })));
 }

@@ -34,7 +34,7 @@ fn accepted(tool: Tool, bytes: &[u8]) -> Vec<Imported> {
         let document = Document::Run(RunRecord::V2(Box::new(run.record.clone())));
         let written = document.file_bytes().unwrap();
         assert_eq!(Document::read(&written).unwrap(), document);
-        let _ = vllm_result(&run.record, None);
+        let _ = vllm_result(&run.record, None, None);
     }
     runs
 }

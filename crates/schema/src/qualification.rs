@@ -75,7 +75,8 @@ pub struct QualificationPlan {
 pub struct QualificationTurnover {
     /// Name of their cell.
     pub cell: Identifier,
-    /// Runs of each arm, each with markers of its own.
+    /// Runs of each arm, each with markers of its own; at most [`QualificationPlan::MAX_BLOCKS`].
+    #[serde(deserialize_with = "repeats")]
     pub repeats: u64,
 }
 
@@ -153,12 +154,21 @@ closed_vocabulary! {
 
 /// A number of blocks that somebody may take.
 fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let blocks = u64::deserialize(deserializer)?;
+    at_most(deserializer, "blocks")
+}
+
+/// A number of turnover runs that somebody may take.
+fn repeats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    at_most(deserializer, "turnover runs")
+}
+
+fn at_most<'de, D: Deserializer<'de>>(deserializer: D, of: &str) -> Result<u64, D::Error> {
+    let count = u64::deserialize(deserializer)?;
     let most = QualificationPlan::MAX_BLOCKS;
-    if blocks > most {
-        return Err(de::Error::custom(format_args!("{blocks} blocks are more than {most}")));
+    if count > most {
+        return Err(de::Error::custom(format_args!("{count} {of} are more than {most}")));
     }
-    Ok(blocks)
+    Ok(count)
 }
 
 /// Numbers of blocks, each of which somebody may take.

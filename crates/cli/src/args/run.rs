@@ -13,6 +13,7 @@ use super::values::{
     Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
 };
 use crate::progress::View;
+use crate::repeated::MOST_REPETITIONS;
 
 /// Variable that holds the address of the server where no flag does.
 pub(super) const BASE_URL: &str = "OPENAI_BASE_URL";
@@ -122,7 +123,7 @@ pub(crate) struct PromptArgs {
     /// kept, and none is graded
     #[arg(long, hide_short_help = true, value_name = "TIMES")]
     #[arg(conflicts_with_all = ["duration", "repeat", "search", "trace"])]
-    #[arg(value_parser = clap::value_parser!(u64).range(2..=1000))]
+    #[arg(value_parser = clap::value_parser!(u64).range(2..=MOST_REPETITIONS))]
     pub(crate) determinism: Option<u64>,
     /// Length of a synthetic prompt, as the server counts it
     #[arg(long, value_name = "TOKENS", default_value_t = 512, conflicts_with = "dataset")]

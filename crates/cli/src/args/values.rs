@@ -59,7 +59,11 @@ fn sweep<T: FromStr<Err = LoadError>>(text: &str) -> Result<Sweep<T>, LoadError>
 pub(crate) fn parse_goal(text: &str) -> Result<Goal, String> {
     let form = || format!("{text:?} is no goal such as ttft:500, in milliseconds");
     let (quantity, limit) = text.split_once(':').ok_or_else(form)?;
-    let quantity: GoalQuantity = quantity.parse().map_err(|error| format!("{error}"))?;
+    let quantity = match quantity {
+        // As `vllm bench serve` calls it.
+        "e2el" => GoalQuantity::E2e,
+        ours => ours.parse().map_err(|error| format!("{error}"))?,
+    };
     let limit_ms: f64 = limit.parse().map_err(|_| {
         let has_unit = limit.starts_with(|first: char| first.is_ascii_digit())
             && limit.ends_with(|last: char| last.is_ascii_alphabetic());

@@ -6,11 +6,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use streamgauge_client::{RunDir, write_new};
 use streamgauge_exchange::{LeftOut, OutputEdges, VllmResult, vllm_result};
-use streamgauge_schema::{RunRecord, RunRecordV2};
+use streamgauge_schema::{LoadShape, RunRecord, RunRecordV2};
 
 use crate::console;
 use crate::exit::Exit;
-use crate::rebuild::open_journal;
+use crate::rebuild::{open_journal, read_plan};
 use crate::records::{LoadedRun, load};
 
 /// Arguments of `export`.
@@ -18,8 +18,9 @@ use crate::records::{LoadedRun, load};
 #[command(after_help = "\
 A key is written only where its figure is the one that the other tool would have found, but for the
 larger of 1 ms and 1 percent; every other key is null, and standard error says why. The latencies
-need the run directory: only its journal tells when events without output came. `*_itl_ms` are the
-gaps between events, as in vLLM's own files: an event can hold several tokens.
+and the request rate need the run directory: only its journal tells when events without output came,
+and only its plan has the rate as a number. `*_itl_ms` are the gaps between events, as in vLLM's own
+files: an event can hold several tokens.
 
 Example:
   streamgauge export --vllm runs/build-7-… -o build-7.json")]
@@ -55,9 +56,18 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The record of a run under vLLM's keys; where `path` is a run directory, its journal says more.
+/// The record of a run under vLLM's keys; where `path` is a run directory, its journal and its plan
+/// say more.
 pub(super) fn vllm_of(record: &RunRecordV2, path: &Path) -> anyhow::Result<VllmResult> {
-    Ok(vllm_result(record, edges(path)?.as_ref())?)
+    let shape = shape(path)?;
+    Ok(vllm_result(record, edges(path)?.as_ref(), shape.as_ref())?)
+}
+
+/// The load that the plan of a run directory asks for; `None` without one.
+fn shape(path: &Path) -> anyhow::Result<Option<LoadShape>> {
+    let dir = RunDir::at(path);
+    let plan = dir.plan().exists().then(|| read_plan(&dir)).transpose()?;
+    Ok(plan.map(|plan| plan.load.shape))
 }
 
 fn only_record(path: &Path) -> anyhow::Result<RunRecordV2> {

@@ -39,8 +39,9 @@ pub(crate) async fn turnover(args: &TurnoverArgs) -> anyhow::Result<Exit> {
     for (number, cell) in (1..).zip(&cells) {
         let title = show::title("turnover", &cell.plan.load.cell, number, cells.len());
         let result = measure(cell, &title, &run.output.out, &measuring).await?;
-        if run.output.page_format() != Format::Json {
-            console::result(&show::turnover(&result, Page::of(run.output.page_format())))?;
+        match run.output.page_format() {
+            Format::Json => tell_failures(&result),
+            format => console::result(&show::turnover(&result, Page::of(format)))?,
         }
         measured.push(result);
         if *stop.borrow() {
@@ -63,6 +64,13 @@ fn cells(
     let planner = Planner::with_lengths(run, asked, server, Lengths::assumed())?;
     let load = asked.loads(run)?.pop().context("a turnover has a load")?;
     (0..args.asked.repeats).map(|repeat| planner.cell(repeat, load.clone())).collect()
+}
+
+/// Says on stderr what failed, where what is printed is for programs.
+fn tell_failures(measured: &Measured) {
+    if let Some(failures) = show::turnover_failures(measured, Page::of(Format::Table)) {
+        console::remark(&failures);
+    }
 }
 
 /// The exit code that a run deserves by itself. That a strict run failed says more than that some of

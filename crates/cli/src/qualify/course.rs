@@ -46,7 +46,7 @@ impl Course {
     pub(crate) fn follow(&mut self, line: &QualificationLine) {
         match &line.step {
             QualificationStep::Opened(_) => {
-                self.earlier_ms += self.last_ms;
+                self.earlier_ms = self.earlier_ms.saturating_add(self.last_ms);
                 self.interrupted_blocks.extend(self.open_block());
             }
             QualificationStep::Activated(it) => {
@@ -203,5 +203,11 @@ mod tests {
         let run = course.finished(visits(0, 2, 0)[0], &name("c1")).unwrap();
         assert_eq!(run.directory.as_str(), "run-0-true");
         assert_eq!(course.earlier_ms(), 10);
+    }
+
+    #[test]
+    fn times_that_no_clock_tells_add_up_to_the_most() {
+        let line = || QualificationLine { at_ms: u64::MAX, step: opened() };
+        assert_eq!(Course::of(&[line(), line(), line()]).earlier_ms(), u64::MAX);
     }
 }

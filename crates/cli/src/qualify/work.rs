@@ -62,7 +62,7 @@ impl<'a> Work<'a> {
 
     /// Time spent on the qualification by all who worked on it.
     pub(crate) fn spent_ms(&self) -> u64 {
-        self.course.earlier_ms() + self.log.now_ms()
+        self.course.earlier_ms().saturating_add(self.log.now_ms())
     }
 
     /// Writes a step down, and follows it.

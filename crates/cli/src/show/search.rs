@@ -1,6 +1,6 @@
 //! A search: its probes, and what they show.
 
-use streamgauge_schema::{ProbeFault, SearchReport, SearchedLoad};
+use streamgauge_schema::{ProbeFault, SearchProbe, SearchReport, SearchedLoad};
 
 use super::number::{count, figure};
 use super::page::Page;
@@ -49,14 +49,14 @@ pub(crate) fn search(report: &SearchReport, page: Page) -> String {
             loads.join(", ")
         );
     }
-    let lacking: u64 = report.probes.iter().map(|probe| probe.without_value).sum();
+    let lacking = total(report, |probe| probe.without_value);
     if lacking > 0 {
         answer += &format!(
             " Succeeded requests without a value that a goal limits, which count as misses: {}.",
             count(lacking)
         );
     }
-    let other: u64 = report.probes.iter().map(|probe| probe.other_model).sum();
+    let other = total(report, |probe| probe.other_model);
     if other > 0 {
         answer += &format!(
             " Responses that named another model than the expected one: {}; what was measured is \
@@ -65,6 +65,11 @@ pub(crate) fn search(report: &SearchReport, page: Page) -> String {
         );
     }
     format!("{rows}\n\n{}", page.prose(&answer, ""))
+}
+
+/// A number of all probes together. The numbers come from a file, which may hold any.
+fn total(report: &SearchReport, of: fn(&SearchProbe) -> u64) -> u64 {
+    report.probes.iter().map(of).fold(0, u64::saturating_add)
 }
 
 /// What was varied, in words.
@@ -88,5 +93,53 @@ pub(crate) fn probe_fault(fault: ProbeFault) -> &'static str {
 
 /// Clients are counted, rates are figures.
 pub(crate) fn load_figure(load: f64) -> String {
-    if load.fract() == 0.0 && load < 1e15 { count(load as u64) } else { figure(Some(load)) }
+    if load.fract() == 0.0 && (0.0..1e15).contains(&load) {
+        count(load as u64)
+    } else {
+        figure(Some(load))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use streamgauge_schema::{Goal, GoalQuantity, Identifier, SearchSchema};
+
+    use super::*;
+    use crate::args::Format;
+
+    fn probe(load: f64, number: u64) -> SearchProbe {
+        SearchProbe {
+            load,
+            attained_ratio: Some(0.5),
+            without_value: number,
+            other_model: number,
+            held: false,
+            reason: Some(ProbeFault::NoValues),
+            run_id: Identifier::new("sim-model-119f8a2564a2").unwrap(),
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_file_add_up_whatever_they_are() {
+        let report = SearchReport {
+            schema: SearchSchema::V1,
+            load: SearchedLoad::Clients,
+            goals: vec![Goal { quantity: GoalQuantity::Tpot, limit_ms: 40.0 }],
+            attainment: 0.95,
+            complete: true,
+            highest_held: None,
+            lowest_failed: Some(1e300),
+            held_above_a_failure: vec![-1.0],
+            probes: vec![probe(1e300, u64::MAX), probe(-1.0, u64::MAX)],
+        };
+        let page = Page { format: Format::Table, columns: 80 };
+        let shown = search(&report, page).split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in [
+            "count as misses: 18,446,744,073,709,551,615.",
+            "than the expected one: 18,446,744,073,709,551,615;",
+            "They also held at -1.000,",
+        ] {
+            assert!(shown.contains(said), "{shown}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use streamgauge_schema::{
 
 use super::number::count;
 use super::page::Page;
+use super::run::failures as failed_requests;
 use super::table::table;
 use crate::args::Format;
 use crate::measure::Measured;
@@ -24,16 +25,25 @@ pub(crate) fn turnover(measured: &Measured, page: Page) -> String {
         let said = format!("{}: not every answer was graded", headline(record, format));
         return [said, path].join("\n\n");
     };
-    let mut parts = vec![format!("{}: {}", headline(record, format), verdict(report))];
-    let outcome = &report.outcome;
-    if outcome.failed > 0 {
-        parts.push(classes(outcome, format));
-        parts.push(failures(outcome, format));
-    }
+    let unsent = record.load.not_sent;
+    let mut parts = vec![format!("{}: {}", headline(record, format), verdict(report, unsent))];
+    parts.extend(turnover_failures(measured, page));
+    parts.extend(failures(&report.outcome, unsent, format));
     let limitations = record.limitations.iter().map(|limitation| limitation.as_str());
     parts.push(page.list("What this does not say:", limitations));
     parts.push(path);
     parts.join("\n\n")
+}
+
+/// How many requests failed in which way, and what those said that had no answer; nothing where none
+/// failed.
+pub(crate) fn turnover_failures(measured: &Measured, page: Page) -> Option<String> {
+    let record = &measured.record;
+    let counted = record.turnover.as_ref().filter(|report| report.outcome.failed > 0);
+    let classes = counted.map(|it| classes(&it.outcome, record.load.not_sent, page.format));
+    let parts: Vec<String> =
+        classes.into_iter().chain(failed_requests(&measured.failures, page)).collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
 fn headline(record: &RunRecordV2, format: Format) -> String {
@@ -45,9 +55,14 @@ fn headline(record: &RunRecordV2, format: Format) -> String {
 }
 
 /// What the run amounts to by its policy.
-fn verdict(report: &TurnoverReport) -> String {
+fn verdict(report: &TurnoverReport, unsent: u64) -> String {
     let Turnover { requests, exact_output_passed, failed, .. } = report.outcome;
-    let exact = format!("{} of {} answers exact", count(exact_output_passed), count(requests));
+    let unsent = match unsent {
+        0 => String::new(),
+        some => format!(", {} never sent", count(some)),
+    };
+    let exact =
+        format!("{} of {} answers exact{unsent}", count(exact_output_passed), count(requests));
     match (report.policy, failed) {
         (OutputPolicy::Observe, _) => format!("{exact} (observed)"),
         (OutputPolicy::Strict, 0) => format!("{exact}, strict: pass"),
@@ -55,16 +70,27 @@ fn verdict(report: &TurnoverReport) -> String {
     }
 }
 
-/// How many requests failed in which way.
-fn classes(outcome: &Turnover, format: Format) -> String {
+/// How many requests failed in which way. The record calls those that were never sent
+/// `request_error`, as its words for failures are fixed.
+fn classes(outcome: &Turnover, unsent: u64, format: Format) -> String {
     let mut counts: BTreeMap<TurnoverFailureClass, u64> = BTreeMap::new();
-    for failure in &outcome.failures {
+    for failure in sent(outcome, unsent) {
         *counts.entry(failure.failure_class).or_default() += 1;
     }
+    let never = (unsent > 0).then(|| {
+        ["never sent".to_owned(), count(unsent), "the run was stopped before its turn".to_owned()]
+    });
     let rows = counts
         .into_iter()
-        .map(|(class, number)| [class.to_string(), count(number), meaning(class).to_owned()]);
+        .map(|(class, number)| [class.to_string(), count(number), meaning(class).to_owned()])
+        .chain(never);
     table(format, ["failure class", "requests", "what it is"], rows)
+}
+
+/// Failures of requests that were sent: a closed loop sends in order, so that the last ones were not.
+fn sent(outcome: &Turnover, unsent: u64) -> impl Iterator<Item = &TurnoverFailure> {
+    let end = outcome.requests.saturating_sub(unsent);
+    outcome.failures.iter().filter(move |failure| failure.request_index < end)
 }
 
 fn meaning(class: TurnoverFailureClass) -> &'static str {
@@ -83,13 +109,17 @@ fn meaning(class: TurnoverFailureClass) -> &'static str {
 }
 
 /// The first failures.
-fn failures(outcome: &Turnover, format: Format) -> String {
-    let rows = outcome.failures.iter().take(SHOWN).map(row);
+fn failures(outcome: &Turnover, unsent: u64, format: Format) -> Option<String> {
+    let all = sent(outcome, unsent).count();
+    let rows = sent(outcome, unsent).take(SHOWN).map(row);
     let header = ["request", "failure class", "words", "finish reasons", "own marker"];
-    let shown = table(format, header, rows);
-    match outcome.failures.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown}\n\nand {} more in the record", count(more as u64)),
+    match all.saturating_sub(SHOWN) {
+        _ if all == 0 => None,
+        0 => Some(table(format, header, rows)),
+        more => {
+            let shown = table(format, header, rows);
+            Some(format!("{shown}\n\nand {} more in the record", count(more as u64)))
+        }
     }
 }
 

@@ -14,10 +14,11 @@ const LABEL: usize = 40;
 const VALUE: usize = 10;
 
 /// What stands above the latencies, by vLLM's keys.
-const TOTALS: [(&str, &str); 9] = [
+const TOTALS: [(&str, &str); 10] = [
     ("Successful requests:", "completed"),
     ("Failed requests:", "failed"),
     ("Maximum request concurrency:", "max_concurrency"),
+    ("Request rate configured (RPS):", "request_rate"),
     ("Benchmark duration (s):", "duration"),
     ("Total input tokens:", "total_input_tokens"),
     ("Total generated tokens:", "total_output_tokens"),
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn labels_and_values_stand_where_scripts_look_for_them() {
-        let bytes = br#"{"completed": 64, "failed": 0, "max_concurrency": 8, "duration": 12.3456,
+        let bytes = br#"{"completed": 64, "failed": 0, "max_concurrency": 8, "duration": 12.3456, "request_rate": 0.3,
             "total_input_tokens": null, "request_throughput": 5.184, "mean_ttft_ms": 123456.789,
             "median_ttft_ms": 200.0, "p99_ttft_ms": 201.005, "mean_tpot_ms": null}"#;
         let result = VllmResult { bytes: bytes.to_vec(), left_out: Vec::new() };
@@ -80,6 +81,7 @@ mod tests {
             "Successful requests:                     64        ",
             "Failed requests:                         0         ",
             "Maximum request concurrency:             8         ",
+            "Request rate configured (RPS):           0.30      ",
             "Benchmark duration (s):                  12.35     ",
             "Request throughput (req/s):              5.18      ",
             "---------------Time to First Token----------------",
@@ -89,6 +91,13 @@ mod tests {
             "==================================================",
         ];
         assert_eq!(vllm(&result).unwrap().lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_rate_that_is_not_limited_has_no_line() {
+        let bytes = br#"{"completed": 1, "request_rate": "inf"}"#.to_vec();
+        let block = vllm(&VllmResult { bytes, left_out: Vec::new() }).unwrap();
+        assert!(!block.contains("Request rate"), "{block}");
     }
 
     #[test]

@@ -118,6 +118,22 @@ fn names_of_other_tools_are_taken_for_what_the_page_says() {
 }
 
 #[test]
+fn goals_have_the_names_of_vllm() {
+    let page = include_str!("../../../../docs/other-tools.md");
+    let names = page.split_once("goals of `--goodput`").unwrap().1.split_once("Beware").unwrap().0;
+    let goals: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+    let [ttft, tpot, theirs, ours] = goals[..] else { panic!("{goals:?}") };
+    let planned = |e2e: &str| {
+        let args = ["run", "--simulate", "--dry-run", "--no-length-probes", "--goodput"];
+        let finished = run(args.into_iter().chain([ttft, tpot, e2e]));
+        let plan: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+        plan["goals"].clone()
+    };
+    assert_eq!(planned(theirs), planned(ours));
+    assert_eq!(planned(theirs).as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn the_block_of_vllm_is_printed_for_each_cell() {
     let out = tempfile::tempdir().unwrap();
     let finished = run([
@@ -140,4 +156,30 @@ fn the_block_of_vllm_is_printed_for_each_cell() {
     assert!(finished.stdout.trim_end().ends_with("record.json"), "{}", finished.stdout);
     assert!(finished.stderr.contains("an event can hold several tokens"), "{}", finished.stderr);
     assert!(finished.stderr.contains("left out: max_concurrent_requests"), "{}", finished.stderr);
+}
+
+#[test]
+fn the_block_of_vllm_tells_the_rate_that_was_asked_for() {
+    let out = tempfile::tempdir().unwrap();
+    let finished = run([
+        "run".as_ref(),
+        "--simulate".as_ref(),
+        "--requests=4".as_ref(),
+        "--request-rate=40".as_ref(),
+        "--max-concurrency=9".as_ref(),
+        "--output-tokens=4".as_ref(),
+        "--no-length-probes".as_ref(),
+        "--format=vllm".as_ref(),
+        "--out".as_ref(),
+        out.path().as_os_str(),
+    ]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    let expected = [
+        "Failed requests:                         0         ",
+        "Maximum request concurrency:             9         ",
+        "Request rate configured (RPS):           40.00     ",
+    ];
+    assert!(lines.windows(3).any(|window| window == expected), "{}", finished.stdout);
+    assert!(!finished.stderr.contains("request_rate"), "{}", finished.stderr);
 }

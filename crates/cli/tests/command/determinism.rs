@@ -233,3 +233,20 @@ fn what_cannot_be_held_against_anything_is_named() {
         assert!(refused.stderr.contains("--determinism"), "{}", refused.stderr);
     }
 }
+
+/// A journal says where in a plan's rounds an answer belongs, and a plan how many rounds there are.
+#[test]
+fn rounds_that_nobody_asked_for_fill_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = dataset(folder.path(), "go");
+    let out = folder.path().join("runs");
+    assert_eq!(asked(quick(), &lines, &out, &[]).code, Some(0));
+    let dir = only_run(&out);
+    let plan = dir.join("plan.json");
+    let text = fs::read_to_string(&plan).unwrap();
+    assert!(text.contains("\"repetitions\": 3"), "{text}");
+    fs::write(&plan, text.replace("\"repetitions\": 3", "\"repetitions\": 9000000000000")).unwrap();
+    let finished = run(["determinism".as_ref(), dir.as_os_str()]);
+    assert_eq!(finished.code, Some(2), "{}", finished.stdout);
+    assert!(finished.stderr.contains("a run has at most 1000"), "{}", finished.stderr);
+}

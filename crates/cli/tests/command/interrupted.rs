@@ -229,6 +229,32 @@ fn a_directory_whose_run_goes_on_is_not_read() {
 }
 
 #[test]
+fn an_interrupted_turnover_says_which_requests_were_never_sent() {
+    let (_server, url) = server(stalling(4));
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = streamgauge();
+    command.args(["turnover", "--base-url", &url, "--concurrency", "2", "--waves", "49"]);
+    command.args(["--count", "2", "--out", folder.path().to_str().unwrap()]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("finished requests", || lines_in(folder.path()) > 4);
+    signal(&child, Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let record = record_of(&only_run(folder.path()));
+    let count = |name: &str| record["load"][name].as_u64().unwrap();
+    let (unsent, cancelled) = (count("not_sent"), count("cancelled"));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains(&format!("{} of 100 answers exact, {unsent} never", count("succeeded"))));
+    let row = |name: &str| {
+        let row = said.lines().find(|line| line.split("  ").any(|cell| cell.trim() == name));
+        row.unwrap().split_whitespace().find_map(|word| word.parse::<u64>().ok()).unwrap()
+    };
+    assert_eq!((row("never sent"), row("request_error")), (unsent, cancelled), "{said}");
+    // Of those that were sent each failure has a row, of the others none.
+    assert!(!said.contains("more in the record"), "{said}");
+}
+
+#[test]
 fn a_simulator_in_another_process_serves_until_it_is_stopped() {
     let (mut child, url) = start(&["sim", "--listen", "127.0.0.1:0", "--ttft-ms", "4"]);
     let folder = tempfile::tempdir().unwrap();

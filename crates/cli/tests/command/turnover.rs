@@ -138,6 +138,8 @@ fn an_observed_run_reports_and_fails_nothing() {
     let printed: Value = serde_json::from_str(&finished.stdout).unwrap();
     let dir = only_run(folder.path());
     assert_eq!(printed, record_of(&dir));
+    let class = finished.stderr.lines().find(|line| line.contains("controlled_output_failed"));
+    assert!(class.is_some_and(|line| line.contains("10")), "{}", finished.stderr);
     assert_eq!(printed["turnover"]["policy"], "observe");
     assert_eq!(printed["turnover"]["outcome"]["failed"], 10);
     assert_eq!(printed["load"]["performance_eligible"], true);
@@ -152,6 +154,11 @@ fn a_server_that_answers_nothing_is_no_failed_turnover() {
     let folder = tempfile::tempdir().unwrap();
     let finished = turn_over(&url, folder.path(), &[]);
     assert_eq!(finished.code, Some(4), "{}", finished.stderr);
+    assert!(
+        finished.stdout.contains("40 × http_status, for example: status 500"),
+        "{}",
+        finished.stdout
+    );
     verify(&only_run(folder.path()));
 }
 

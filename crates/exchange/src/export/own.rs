@@ -1,6 +1,6 @@
 //! A record of our own: what of it is what vLLM's client would have written.
 
-use streamgauge_schema::{Metric, RunRecordV2};
+use streamgauge_schema::{Arrivals, LoadShape, Metric, RunRecordV2};
 
 use super::{Members, STATS};
 use crate::edges::{EdgeMedians, OutputEdges};
@@ -12,6 +12,9 @@ const OF_FAILED: &str = "requests did not succeed: here tokens that came before 
 /// Why nothing is known of a record alone.
 const JOURNAL_NEEDED: &str = "the record does not tell whether events without output came before the \
                               first output or after the last; name the run directory";
+
+/// Why a load has no one rate and limit.
+const SEVERAL_RATES: &str = "the load changed with time";
 
 /// A latency of ours, and what must hold for it to be theirs.
 struct Latency {
@@ -66,9 +69,15 @@ const LATENCIES: [Latency; 3] = [
     },
 ];
 
-pub(super) fn write(record: &RunRecordV2, edges: Option<&OutputEdges>, members: &mut Members) {
+pub(super) fn write(
+    record: &RunRecordV2,
+    edges: Option<&OutputEdges>,
+    shape: Option<&LoadShape>,
+    members: &mut Members,
+) {
     members.head(record);
-    settings(record, members);
+    backend(record, members);
+    load(record, shape, members);
     totals(record, members);
     for latency in &LATENCIES {
         let parted = edges.map(latency.parted);
@@ -104,8 +113,8 @@ pub(super) fn write(record: &RunRecordV2, edges: Option<&OutputEdges>, members: 
     );
 }
 
-/// How requests were sent, as far as a record says it in numbers.
-fn settings(record: &RunRecordV2, members: &mut Members) {
+/// The API that was spoken.
+fn backend(record: &RunRecordV2, members: &mut Members) {
     let dialect = record
         .conditions
         .iter()
@@ -122,17 +131,48 @@ fn settings(record: &RunRecordV2, members: &mut Members) {
             None => members.null(key),
         }
     }
-    if record.load.shape.as_str() == "closed_loop" {
-        members.text("request_rate", "inf");
-        members.count("max_concurrency", record.performance.client_concurrency_limit);
-    } else {
-        members.null("request_rate");
-        members.null("max_concurrency");
-        members.leave_out(
-            "request_rate, max_concurrency",
-            "the record says them in words, in the condition Load shape",
-        );
+}
+
+/// How requests were sent, where vLLM's client could have been asked for the same.
+fn load(record: &RunRecordV2, shape: Option<&LoadShape>, members: &mut Members) {
+    members.null("request_rate");
+    members.null("max_concurrency");
+    match shape {
+        Some(LoadShape::OpenLoop { arrivals, max_concurrency, stages }) => {
+            let [stage] = stages.as_slice() else { return leave_out_load(SEVERAL_RATES, members) };
+            if stage.from_per_s != stage.to_per_s {
+                return leave_out_load(SEVERAL_RATES, members);
+            }
+            members.number("request_rate", Some(stage.from_per_s));
+            if let Some(most) = max_concurrency {
+                members.count("max_concurrency", *most);
+            }
+            match arrivals {
+                // Theirs come closer to equal distances the larger it is, and never get there.
+                Arrivals::Constant {} => {}
+                Arrivals::Gamma { burstiness, .. } => {
+                    members.number("burstiness", Some(*burstiness))
+                }
+                Arrivals::Poisson { .. } => members.number("burstiness", Some(1.0)),
+            }
+        }
+        _ if record.load.shape.as_str() == "closed_loop" => {
+            members.text("request_rate", "inf");
+            members.count("max_concurrency", record.performance.client_concurrency_limit);
+        }
+        Some(LoadShape::Trace { .. }) => {
+            leave_out_load("requests were sent at times of their own, as in a trace", members);
+        }
+        Some(_) => leave_out_load(SEVERAL_RATES, members),
+        None => leave_out_load(
+            "the record says them in words, in the condition Load shape; name the run directory",
+            members,
+        ),
     }
+}
+
+fn leave_out_load(reason: &str, members: &mut Members) {
+    members.leave_out("request_rate, max_concurrency", reason);
 }
 
 fn totals(record: &RunRecordV2, members: &mut Members) {

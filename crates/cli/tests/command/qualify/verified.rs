@@ -51,15 +51,24 @@ fn it_stops_at_the_first_look_that_decides_and_verifies() {
     assert!(broken.contains("comparison-is-the-last-look"), "{broken}");
     let broken = change(&dir.join("plan.json"), "\"aa_blocks\": 0", "\"aa_blocks\": 3");
     assert!(broken.contains("log-is-of-the-plan"), "{broken}");
-    // A number of blocks that nobody takes is not counted up to.
+    // Numbers that nobody takes are not counted up to.
     let plan = dir.join("plan.json");
     let text = std::fs::read_to_string(&plan).unwrap();
-    std::fs::write(&plan, text.replace("\"aa_blocks\": 0", "\"aa_blocks\": 9000000000000"))
-        .unwrap();
-    let refused = verify();
-    std::fs::write(&plan, text).unwrap();
-    assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("blocks are more than 1000"), "{}", refused.stderr);
+    for (from, to, said) in [
+        ("\"aa_blocks\": 0", "\"aa_blocks\": 9000000000000", "blocks are more than 1000"),
+        (
+            "\"aa_blocks\": 0",
+            "\"aa_blocks\": 0, \"turnover\": {\"cell\": \"t\", \"repeats\": 9000000000000}",
+            "turnover runs are more than 1000",
+        ),
+    ] {
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&plan, text.replace(from, to)).unwrap();
+        let refused = verify();
+        std::fs::write(&plan, &text).unwrap();
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
     std::fs::rename(&first, dir.join("runs/elsewhere")).unwrap();
     let verified = verify();
     assert_eq!(verified.code, Some(1));
