@@ -16,7 +16,7 @@ use streamgauge_client::{Access, ERROR_RATIO_JUDGED_FROM, Query, RunSetup, is_pa
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     Condition, EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText,
-    Request, RequestSettings, Stage, Target,
+    Request, RequestSettings, Route, Stage, Target,
 };
 use streamgauge_workload::{
     Lengths, MIN_WORDS, Prompts, Requests, RequestsSpec, Schedule, WorkloadError,
@@ -283,6 +283,11 @@ impl<'a> Planner<'a> {
             model: server.model.clone(),
             expect_model: args.expect_model.clone().unwrap_or_else(|| server.model.clone()),
             private_ca: args.ca_file.is_some(),
+            route: Route {
+                client_certificate: args.client_cert.is_some(),
+                proxy: server.access.proxy.as_ref().map(ToString::to_string),
+                unverified: args.insecure,
+            },
         }
     }
 

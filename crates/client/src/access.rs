@@ -1,22 +1,19 @@
-//! What is needed to be let in: headers and a query, whose values are secrets, and certificate
-//! authorities.
+//! What is needed to be let in: headers and a query, whose values are secrets, a proxy, and whom to
+//! trust.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
 
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST,
     HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use streamgauge_schema::Dialect;
 
-use crate::error::{HeaderError, TlsError};
-use crate::files::read_regular;
+use crate::error::HeaderError;
+use crate::proxy::Proxy;
 use crate::query::Query;
+use crate::secret::Secret;
+use crate::trust::Trust;
 
 /// Headers that the client sets itself.
 const RESERVED: [HeaderName; 7] =
@@ -24,9 +21,6 @@ const RESERVED: [HeaderName; 7] =
 
 /// A shorter text may stand anywhere by chance, and is left where it stands.
 const SHORTEST_SECRET: usize = 4;
-
-/// Longest file of certificates: the platform's own bundles have a few hundred kilobytes.
-const MOST_PEM_BYTES: u64 = 16 << 20;
 
 /// Where Anthropic's API looks for a key.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -41,6 +35,8 @@ pub struct Access {
     pub query: Query,
     /// Whom to trust; needed for `https`.
     pub trust: Option<Trust>,
+    /// The proxy to go through; `None` goes straight to the server.
+    pub proxy: Option<Proxy>,
 }
 
 impl Access {
@@ -49,7 +45,8 @@ impl Access {
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         let mut redacted = text.to_owned();
-        for secret in self.headers.values().chain(self.query.values()) {
+        let of_proxy = self.proxy.iter().flat_map(Proxy::secrets).map(Secret::reveal);
+        for secret in self.headers.values().chain(self.query.values()).chain(of_proxy) {
             if secret.len() >= SHORTEST_SECRET {
                 redacted = redacted.replace(secret, "[redacted]");
             }
@@ -59,7 +56,7 @@ impl Access {
 
     /// Whether nothing in it is a secret.
     pub(crate) fn is_open(&self) -> bool {
-        self.headers.is_empty() && self.query.is_empty()
+        self.headers.is_empty() && self.query.is_empty() && self.proxy.is_none()
     }
 }
 
@@ -135,52 +132,6 @@ impl Headers {
 impl fmt::Debug for Headers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Headers").field(&self.names()).finish()
-    }
-}
-
-/// How to trust a TLS server.
-#[derive(Clone, Debug)]
-pub struct Trust(pub(crate) Arc<ClientConfig>);
-
-impl Trust {
-    /// Trusts the platform's certificate authorities.
-    ///
-    /// # Errors
-    /// When the platform has none.
-    pub fn platform() -> Result<Self, TlsError> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return Err(TlsError::NoRoots);
-        }
-        Self::with_roots(roots)
-    }
-
-    /// Trusts the certificate authorities of a PEM file and no others.
-    ///
-    /// # Errors
-    /// When the file cannot be read or holds no certificate.
-    pub fn file(path: &Path) -> Result<Self, TlsError> {
-        let pem = read_regular(path, MOST_PEM_BYTES)
-            .map_err(|source| TlsError::File { path: path.to_owned(), source })?;
-        let certificates: Vec<_> =
-            CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect();
-        let mut roots = RootCertStore::empty();
-        let (added, _) = roots.add_parsable_certificates(certificates);
-        if added == 0 {
-            return Err(TlsError::Empty { path: path.to_owned() });
-        }
-        Self::with_roots(roots)
-    }
-
-    fn with_roots(roots: RootCertStore) -> Result<Self, TlsError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self(Arc::new(config)))
     }
 }
 

@@ -11,8 +11,10 @@ use crate::connect::Connector;
 use crate::connection::Step;
 use crate::endpoint::Endpoint;
 use crate::error::AskError;
+use crate::no_head::no_head;
 use crate::template::Template;
 use crate::text::bounded;
+use crate::way::{Unresolved, Way};
 
 /// Longest list of models that is read.
 const MAX_ANSWER: usize = 1 << 20;
@@ -111,20 +113,13 @@ async fn get(
     api_path: &str,
     max_bytes: usize,
 ) -> Result<Vec<u8>, Unanswered> {
-    let addresses = endpoint.resolve().await.map_err(|error| {
-        let message = format!("cannot resolve {}: {error}", endpoint.host());
-        Unanswered::new(FailureClass::Dns, message)
+    let way = Way::find(endpoint, access).await.map_err(|Unresolved { host, reason }| {
+        Unanswered::new(FailureClass::Dns, format!("cannot resolve {host}: {reason}"))
     })?;
     let template = Template::new(endpoint, api_path, dialect, access)
         .map_err(|error| Unanswered::new(FailureClass::RunnerError, error))?;
-    let connector = Connector::new(
-        endpoint.clone(),
-        addresses,
-        access.trust.clone(),
-        // The caller's limit on the whole question is the shorter one.
-        Duration::from_secs(3600),
-        KernelStamps::Off,
-    );
+    // The caller's limit on the whole question is the shorter one.
+    let connector = Connector::new(way, Duration::from_secs(3600), KernelStamps::Off);
     let mut connection =
         connector.connect().await.map_err(|error| Unanswered::new(error.class, error))?;
     let ready = connection.ready().await;
@@ -149,7 +144,8 @@ async fn get(
                 return Err(Unanswered::new(FailureClass::OversizedEvent, message));
             }
             Step::Broken(error) => {
-                return Err(Unanswered::new(FailureClass::PrematureEof, error));
+                let unanswered = no_head(&error, exchange.connection().tap());
+                return Err(Unanswered::new(unanswered.class, unanswered));
             }
             Step::End(_) => break,
         }

@@ -1,22 +1,22 @@
-//! From an address to a connection: TCP, TLS, and which connections carry the kernel's stamps.
+//! From an address to a connection: a socket, a tunnel, TLS, and which connections carry the kernel's
+//! stamps.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use rustls::pki_types::ServerName;
 use streamgauge_schema::{FailureClass, KernelStamps};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::access::Trust;
 use crate::connection::{Connection, Io, Origin};
-use crate::endpoint::Endpoint;
 use crate::error::TransportError;
 use crate::socket::StampedSocket;
 use crate::tap::Tap;
+use crate::trust::explained;
+use crate::tunnel;
+use crate::way::Way;
 
 /// Of a sample, the first connections that all carry stamps, and then every so manieth.
 const SAMPLE: u64 = 8;
@@ -24,24 +24,16 @@ const SAMPLE: u64 = 8;
 /// Makes connections to one server.
 #[derive(Debug)]
 pub(crate) struct Connector {
-    endpoint: Endpoint,
-    addresses: Vec<SocketAddr>,
-    trust: Option<Trust>,
+    way: Way,
     timeout: Duration,
     kernel_stamps: KernelStamps,
     made: AtomicU64,
 }
 
 impl Connector {
-    /// A connector to the given addresses of an endpoint. `trust` must be there for TLS.
-    pub(crate) fn new(
-        endpoint: Endpoint,
-        addresses: Vec<SocketAddr>,
-        trust: Option<Trust>,
-        timeout: Duration,
-        kernel_stamps: KernelStamps,
-    ) -> Self {
-        Self { endpoint, addresses, trust, timeout, kernel_stamps, made: AtomicU64::new(0) }
+    /// A connector that goes a way. The way must hold a trust for TLS.
+    pub(crate) fn new(way: Way, timeout: Duration, kernel_stamps: KernelStamps) -> Self {
+        Self { way, timeout, kernel_stamps, made: AtomicU64::new(0) }
     }
 
     /// Makes one connection within the time limit.
@@ -53,7 +45,7 @@ impl Connector {
                     class: FailureClass::ConnectTimeout,
                     message: format!(
                         "no connection to {} within {:?}",
-                        self.endpoint, self.timeout
+                        self.way.endpoint, self.timeout
                     ),
                 })
             },
@@ -61,20 +53,31 @@ impl Connector {
     }
 
     async fn connect_without_limit(&self, begun: Instant) -> Result<Connection, TransportError> {
-        let tcp = self.connect_tcp().await.map_err(|error| self.refused(&error))?;
+        let endpoint = &self.way.endpoint;
+        let stream = self.way.open().await.map_err(|error| self.refused(&error))?;
         let tap = Tap::default();
-        let socket = StampedSocket::new(tcp, tap.clone(), self.next_carries_stamps());
+        let socket = StampedSocket::new(stream, tap.clone(), self.next_carries_stamps());
         let probe = Some(socket.probe());
         let kernel_stamps = socket.has_kernel_stamps();
-        let io: Box<dyn Io> = if self.endpoint.is_tls() {
-            Box::new(self.handshake(socket).await?)
+        let io: Box<dyn Io> = if endpoint.is_tls() {
+            Box::new(self.handshake(self.through_proxy(socket).await?).await?)
         } else {
             Box::new(socket)
         };
         let origin = Origin { connect: begun.elapsed(), probe, kernel_stamps };
         Connection::over(io, tap, origin).await.map_err(|error| TransportError {
             class: FailureClass::Connect,
-            message: format!("cannot speak HTTP with {}: {error}", self.endpoint),
+            message: format!("cannot speak HTTP with {endpoint}: {error}"),
+        })
+    }
+
+    /// The socket as one of the server's: a proxy passes on what is sent after it was asked to.
+    async fn through_proxy(&self, socket: StampedSocket) -> Result<StampedSocket, TransportError> {
+        let Some(proxy) = &self.way.proxy else { return Ok(socket) };
+        let endpoint = &self.way.endpoint;
+        tunnel::open(socket, proxy, endpoint).await.map_err(|reason| TransportError {
+            class: FailureClass::Connect,
+            message: format!("no way to {endpoint} through the proxy {proxy}: {reason}"),
         })
     }
 
@@ -88,39 +91,24 @@ impl Connector {
         } else {
             (FailureClass::Connect, "")
         };
-        let message = format!("cannot connect to {}: {error}{advice}", self.endpoint);
+        let message = format!("cannot connect to {}: {error}{advice}", self.way.first());
         TransportError { class, message }
-    }
-
-    async fn connect_tcp(&self) -> io::Result<TcpStream> {
-        let mut last = io::Error::other("no address");
-        for address in &self.addresses {
-            match TcpStream::connect(address).await {
-                Ok(tcp) => {
-                    tcp.set_nodelay(true)?;
-                    return Ok(tcp);
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
     }
 
     async fn handshake(
         &self,
         socket: StampedSocket,
     ) -> Result<tokio_rustls::client::TlsStream<StampedSocket>, TransportError> {
+        let Way { endpoint, trust, .. } = &self.way;
         let refuse = |reason: String| TransportError {
             class: FailureClass::Tls,
-            message: format!("no TLS with {}: {reason}", self.endpoint),
+            message: format!("no TLS with {endpoint}: {reason}"),
         };
-        let name = ServerName::try_from(self.endpoint.host().to_owned())
+        let name = ServerName::try_from(endpoint.host().to_owned())
             .map_err(|error| refuse(error.to_string()))?;
-        let trust = self.trust.as_ref().ok_or_else(|| refuse("no trust was set up".to_owned()))?;
-        TlsConnector::from(trust.0.clone())
-            .connect(name, socket)
-            .await
-            .map_err(|error| refuse(error.to_string()))
+        let trust = trust.as_ref().ok_or_else(|| refuse("no trust was set up".to_owned()))?;
+        let connected = TlsConnector::from(trust.config()).connect(name, socket).await;
+        connected.map_err(|error| refuse(reason(&error)))
     }
 
     fn next_carries_stamps(&self) -> bool {
@@ -131,4 +119,21 @@ impl Connector {
             KernelStamps::Sampled => ordinal < SAMPLE || ordinal.is_multiple_of(SAMPLE),
         }
     }
+}
+
+/// Why there is no TLS.
+fn reason(error: &io::Error) -> String {
+    match tls_error(error) {
+        Some(error) => explained(error),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "the connection was closed in the midst of it; perhaps there is no TLS at this port"
+                .to_owned()
+        }
+        None => error.to_string(),
+    }
+}
+
+/// The error of TLS within one of a socket.
+pub(crate) fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
 }

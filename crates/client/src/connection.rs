@@ -23,6 +23,7 @@ use hyper_util::rt::TokioIo;
 use streamgauge_schema::End;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::no_head::io_kind;
 use crate::socket::{Idle, Probe};
 use crate::tap::Tap;
 
@@ -268,18 +269,6 @@ fn end_of(error: &hyper::Error) -> End {
         Some(std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe) => End::Reset,
         _ => End::Incomplete,
     }
-}
-
-/// The kind of the I/O error behind an error of hyper.
-pub(crate) fn io_kind(error: &hyper::Error) -> Option<std::io::ErrorKind> {
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-            return Some(io.kind());
-        }
-        source = cause.source();
-    }
-    None
 }
 
 #[cfg(test)]

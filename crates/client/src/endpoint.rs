@@ -1,20 +1,31 @@
 //! Where requests go: a base address, taken apart and checked.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 
 use hyper::Uri;
 use hyper::http::uri::Scheme;
 
 use crate::error::EndpointError;
+use crate::query::is_path;
 
-/// A server's base address: scheme, host, port and path prefix.
+/// How an address begins that is a Unix-domain socket.
+const UNIX: &str = "unix://";
+/// What stands between the path of a socket and the prefix of a URL.
+const AFTER_SOCKET: &str = ":/";
+/// The name of whoever listens at a Unix-domain socket.
+const LOCALHOST: &str = "localhost";
+
+/// A server's base address: scheme, host, port and path prefix, or a Unix-domain socket and a path
+/// prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     tls: bool,
     host: String,
     port: u16,
     prefix: String,
+    socket: Option<PathBuf>,
 }
 
 impl Endpoint {
@@ -29,15 +40,22 @@ impl Endpoint {
     /// # Ok::<(), streamgauge_client::EndpointError>(())
     /// ```
     ///
+    /// A Unix-domain socket is written `unix:///run/server.sock`, and with a prefix
+    /// `unix:///run/server.sock:/v1`. Requests there name the host `localhost`.
+    ///
     /// # Errors
-    /// When it is no URL, its scheme is not http or https, or it carries a user, query or fragment.
+    /// When it is no URL, its scheme is not http, https or unix, or it carries a user, query or
+    /// fragment.
     pub fn parse(base_url: &str) -> Result<Self, EndpointError> {
         let refuse = |reason| EndpointError { url: without_secrets(base_url), reason };
+        if let Some(rest) = base_url.strip_prefix(UNIX) {
+            return Self::at_socket(rest).map_err(refuse);
+        }
         let uri: Uri = base_url.parse().map_err(|_| refuse("it is not a URL"))?;
         let tls = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => false,
             Some(scheme) if *scheme == Scheme::HTTPS => true,
-            _ => return Err(refuse("it must begin with http:// or https://")),
+            _ => return Err(refuse("it must begin with http://, https:// or unix:///")),
         };
         let authority = uri.authority().ok_or_else(|| refuse("it names no host"))?;
         if authority.as_str().contains('@') {
@@ -63,7 +81,24 @@ impl Endpoint {
             host: host.trim_matches(['[', ']']).to_owned(),
             port,
             prefix: uri.path().trim_end_matches('/').to_owned(),
+            socket: None,
         })
+    }
+
+    fn at_socket(rest: &str) -> Result<Self, &'static str> {
+        let (socket, prefix) = match rest.split_once(AFTER_SOCKET) {
+            Some((socket, prefix)) => (socket, format!("/{prefix}")),
+            None => (rest.strip_suffix(':').unwrap_or(rest), String::new()),
+        };
+        let prefix = prefix.trim_end_matches('/').to_owned();
+        if !socket.starts_with('/') || socket.contains('\0') {
+            return Err("a socket is named by its whole path, as in unix:///run/server.sock");
+        }
+        if !prefix.is_empty() && !is_path(&prefix) {
+            return Err("what follows the socket's path and a colon is no path of a URL");
+        }
+        let host = LOCALHOST.to_owned();
+        Ok(Self { tls: false, host, port: 80, prefix, socket: Some(PathBuf::from(socket)) })
     }
 
     /// Whether connections are made with TLS.
@@ -78,11 +113,22 @@ impl Endpoint {
         &self.host
     }
 
-    /// Whether the host is a literal loopback address or `localhost`.
+    /// The port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The Unix-domain socket, where it is one.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    /// Whether the host is a literal loopback address or `localhost`, as it is behind a Unix-domain
+    /// socket.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.host == "localhost"
-            || self.host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+        is_loopback(&self.host)
     }
 
     /// The path of an API below the prefix. A prefix that ends in `/v1` takes the place of the
@@ -99,28 +145,26 @@ impl Endpoint {
     /// The value of the `Host` header.
     #[must_use]
     pub fn host_header(&self) -> String {
-        let host =
-            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         let default_port = if self.tls { 443 } else { 80 };
-        if self.port == default_port { host } else { format!("{host}:{}", self.port) }
+        if self.port == default_port { self.bracketed_host() } else { self.authority() }
     }
 
-    /// The addresses behind the host, in the resolver's order.
-    ///
-    /// # Errors
-    /// When the name cannot be resolved.
-    pub async fn resolve(&self) -> std::io::Result<Vec<SocketAddr>> {
-        let addresses: Vec<_> =
-            tokio::net::lookup_host((self.host.as_str(), self.port)).await?.collect();
-        if addresses.is_empty() {
-            return Err(std::io::Error::other("the name has no address"));
-        }
-        Ok(addresses)
+    /// Host and port, as a proxy is told them.
+    pub(crate) fn authority(&self) -> String {
+        format!("{}:{}", self.bracketed_host(), self.port)
+    }
+
+    fn bracketed_host(&self) -> String {
+        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
     }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(socket) = &self.socket {
+            let after = if self.prefix.is_empty() { "" } else { ":" };
+            return write!(f, "{UNIX}{}{after}{}", socket.display(), self.prefix);
+        }
         let scheme = if self.tls { "https" } else { "http" };
         if self.host.contains(':') {
             write!(f, "{scheme}://[{}]:{}{}", self.host, self.port, self.prefix)
@@ -130,6 +174,11 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// Whether a host is a literal loopback address or `localhost`.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    host == LOCALHOST || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
 fn has_bad_port(authority: &str) -> bool {
     let after_host = authority.rsplit_once(']').map_or(authority, |(_, rest)| rest);
     after_host.contains(':')
@@ -137,7 +186,7 @@ fn has_bad_port(authority: &str) -> bool {
 
 /// The address without what stands before `@`, or after `?` or `#`, which may be a secret. A password
 /// may hold any of these, so that the last `@` counts.
-fn without_secrets(url: &str) -> String {
+pub(crate) fn without_secrets(url: &str) -> String {
     let (scheme, rest) = match url.find("://") {
         Some(end) => url.split_at(end + 3),
         None => ("", url),
@@ -159,6 +208,10 @@ mod tests {
             ("https://h.example/v1", "https://h.example:443/v1", "h.example"),
             ("https://h.example:8443/a/b/", "https://h.example:8443/a/b", "h.example:8443"),
             ("http://[::1]:9", "http://[::1]:9", "[::1]:9"),
+            ("unix:///run/a.sock", "unix:///run/a.sock", "localhost"),
+            ("unix:///run/a.sock:", "unix:///run/a.sock", "localhost"),
+            ("unix:///run/a.sock:/v1/", "unix:///run/a.sock:/v1", "localhost"),
+            ("unix:///run/a:b.sock:/a/b", "unix:///run/a:b.sock:/a/b", "localhost"),
         ] {
             let endpoint = Endpoint::parse(url).unwrap();
             assert_eq!(
@@ -174,15 +227,23 @@ mod tests {
             ("", "\"\" is not a base address: it is not a URL"),
             (
                 "localhost:8000",
-                "\"localhost:8000\" is not a base address: it must begin with http:// or https://",
+                "\"localhost:8000\" is not a base address: it must begin with http://, https:// or unix:///",
             ),
             (
                 "ftp://h",
-                "\"ftp://h\" is not a base address: it must begin with http:// or https://",
+                "\"ftp://h\" is not a base address: it must begin with http://, https:// or unix:///",
             ),
             (
                 "http://h:99999",
                 "\"http://h:99999\" is not a base address: its port is not a number from 0 to 65535",
+            ),
+            (
+                "unix://run/a.sock",
+                "\"unix://run/a.sock\" is not a base address: a socket is named by its whole path, as in unix:///run/server.sock",
+            ),
+            (
+                "unix:///run/a.sock:/v1?key=1",
+                "\"unix:///run/a.sock:/v1\" is not a base address: what follows the socket's path and a colon is no path of a URL",
             ),
             ("http://h?key=1", "\"http://h\" is not a base address: it holds a query or fragment"),
             (

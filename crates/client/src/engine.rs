@@ -1,7 +1,6 @@
 //! Carries out a plan: warm-up, then the measured requests, each as one line.
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -30,6 +29,7 @@ use crate::pool::Pool;
 use crate::send::{Common, Sender};
 use crate::sink::{Sink, SinkThread};
 use crate::template::Template;
+use crate::way::{Unresolved, Way};
 
 /// Version of the journal that is written.
 const JOURNAL_VERSION: u32 = 1;
@@ -136,13 +136,14 @@ pub async fn run<S: Sink>(
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
-    let route = Route::find(plan, &mut stop).await?;
-    let listed = async |stop: &mut _| route.listed_models(plan, access, stop).await;
+    let way = way_of(plan, access, &mut stop).await?;
+    let endpoint = &way.endpoint;
+    let listed = async |stop: &mut _| listed_models(endpoint, plan, access, stop).await;
     let listed_models = listed(&mut stop).await;
     let common =
-        Arc::new(Common { inflight, ..common(plan, access, &route, captures, keep_texts)? });
+        Arc::new(Common { inflight, ..common(plan, access, endpoint, captures, keep_texts)? });
     let workers = plan.instrument.workers.max(1);
-    let senders = (0..workers).map(|_| route.sender(plan, access, &common)).collect();
+    let senders = (0..workers).map(|_| sender(&way, plan, &common)).collect();
     let mut crew = Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
     get_ready(&mut crew, &mut stop).await?;
 
@@ -190,71 +191,60 @@ impl Connections {
     }
 }
 
-/// Where a plan's requests go.
-struct Route {
-    endpoint: Endpoint,
-    addresses: Vec<SocketAddr>,
+/// Where a plan's requests go; nowhere once the run is stopped: nothing is sent then.
+async fn way_of<E>(
+    plan: &Plan,
+    access: &Access,
+    stop: &mut watch::Receiver<bool>,
+) -> Result<Way, RunError<E>> {
+    let endpoint = Endpoint::parse(&plan.target.base_url)?;
+    tokio::select! {
+        biased;
+        Ok(_) = stop.wait_for(|stop| *stop) => Ok(Way::nowhere(&endpoint)),
+        found = Way::find(&endpoint, access) => {
+            found.map_err(|Unresolved { host, reason }| RunError::Resolve { host, reason })
+        }
+    }
 }
 
-impl Route {
-    /// Without addresses once the run is stopped: nothing is sent then.
-    async fn find<E>(plan: &Plan, stop: &mut watch::Receiver<bool>) -> Result<Self, RunError<E>> {
-        let endpoint = Endpoint::parse(&plan.target.base_url)?;
-        let addresses = tokio::select! {
-            biased;
-            Ok(_) = stop.wait_for(|stop| *stop) => Vec::new(),
-            found = endpoint.resolve() => found.map_err(|error| RunError::Resolve {
-                host: endpoint.host().to_owned(),
-                reason: error.to_string(),
-            })?,
-        };
-        Ok(Self { endpoint, addresses })
+/// The models that the server lists, sorted, where its responses will not say which one gave them;
+/// `None` where they do, where no list comes, and once the run is stopped.
+async fn listed_models(
+    endpoint: &Endpoint,
+    plan: &Plan,
+    access: &Access,
+    stop: &mut watch::Receiver<bool>,
+) -> Option<Vec<String>> {
+    let dialect = plan.target.dialect;
+    if dialect.names_model() {
+        return None;
     }
+    let listed = tokio::select! {
+        biased;
+        Ok(_) = stop.wait_for(|stop| *stop) => return None,
+        listed = list_models(endpoint, access, dialect, LIST_PATIENCE) => listed.ok()?,
+    };
+    let mut names: Vec<String> = listed.into_iter().map(|model| model.id).collect();
+    names.sort_unstable();
+    Some(names)
+}
 
-    /// The models that the server lists, sorted, where its responses will not say which one gave them;
-    /// `None` where they do, where no list comes, and once the run is stopped.
-    async fn listed_models(
-        &self,
-        plan: &Plan,
-        access: &Access,
-        stop: &mut watch::Receiver<bool>,
-    ) -> Option<Vec<String>> {
-        let dialect = plan.target.dialect;
-        if dialect.names_model() {
-            return None;
-        }
-        let listed = tokio::select! {
-            biased;
-            Ok(_) = stop.wait_for(|stop| *stop) => return None,
-            listed = list_models(&self.endpoint, access, dialect, LIST_PATIENCE) => listed.ok()?,
-        };
-        let mut names: Vec<String> = listed.into_iter().map(|model| model.id).collect();
-        names.sort_unstable();
-        Some(names)
-    }
-
-    fn sender(&self, plan: &Plan, access: &Access, common: &Arc<Common>) -> Sender {
-        let connector = Connector::new(
-            self.endpoint.clone(),
-            self.addresses.clone(),
-            access.trust.clone(),
-            Duration::from_millis(plan.limits.connect_timeout_ms),
-            plan.instrument.kernel_stamps,
-        );
-        Sender { common: Arc::clone(common), connector, pool: Arc::new(Pool::default()) }
-    }
+fn sender(way: &Way, plan: &Plan, common: &Arc<Common>) -> Sender {
+    let timeout = Duration::from_millis(plan.limits.connect_timeout_ms);
+    let connector = Connector::new(way.clone(), timeout, plan.instrument.kernel_stamps);
+    Sender { common: Arc::clone(common), connector, pool: Arc::new(Pool::default()) }
 }
 
 fn common<E>(
     plan: &Plan,
     access: &Access,
-    route: &Route,
+    endpoint: &Endpoint,
     captures: Option<PathBuf>,
     keep_texts: bool,
 ) -> Result<Common, RunError<E>> {
     let (target, instrument) = (&plan.target, &plan.instrument);
     let path = &target.endpoint_path;
-    let template = Template::new(&route.endpoint, path, target.dialect, access)
+    let template = Template::new(endpoint, path, target.dialect, access)
         .map_err(|error| RunError::Path { path: path.clone(), reason: error.to_string() })?;
     Ok(Common {
         access: access.clone(),

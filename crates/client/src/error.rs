@@ -57,12 +57,33 @@ pub enum HeaderError {
 #[error("the query holds a character that a request cannot carry")]
 pub struct QueryError;
 
-/// Certificate authorities that cannot be used.
+/// A proxy that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{url:?} is not a proxy: {reason}")]
+pub struct ProxyError {
+    /// The address without credentials.
+    pub url: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+/// Certificates that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
+    /// The client's own certificate and its key do not belong together, or are of a kind that cannot be
+    /// used.
+    #[error("{certificate} and {key} are no certificate of a client and its key")]
+    ClientCertificate {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of its key.
+        key: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
     /// The file cannot be read.
-    #[error("cannot read certificate authorities from {path}")]
+    #[error("cannot read certificates or keys from {path}")]
     File {
         /// The file.
         path: PathBuf,
@@ -72,6 +93,12 @@ pub enum TlsError {
     /// The file holds no certificate in PEM form.
     #[error("{path} holds no certificate in PEM form")]
     Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file holds no private key in PEM form.
+    #[error("{path} holds no private key in PEM form, or one that is encrypted")]
+    NoKey {
         /// The file.
         path: PathBuf,
     },

@@ -6,8 +6,9 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `clock`, `tap`, `socket`, `lags` | time: one clock, and the one place where arrivals are stamped |
-//! | `endpoint`, `access`, `connect`, `connection`, `pool`, `descriptors` | from an address to a connection |
-//! | `template`, `receive`, `send` | one request, one response, one line |
+//! | `endpoint`, `access`, `secret`, `trust`, `proxy` | where a server is, and what lets in there |
+//! | `way`, `tunnel`, `stream`, `connect`, `connection`, `pool`, `descriptors` | from an address to a connection |
+//! | `template`, `receive`, `no_head`, `send` | one request, one response, one line |
 //! | `dispatch` | when which request begins; pure |
 //! | `engine`, `course` | a plan carried out: stages, and when to stop |
 //! | `crew`, `worker`, `alarm`, `cancel` | who carries it out: threads, due times, the end of everything |
@@ -58,22 +59,29 @@ mod lags;
 mod lines;
 mod lock;
 mod new_file;
+mod no_head;
 mod pool;
+mod proxy;
 mod query;
 mod ready;
 mod receive;
 mod replay;
 mod run_dir;
+mod secret;
 mod send;
 mod sink;
 mod socket;
+mod stream;
 mod syncer;
 mod tap;
 mod template;
 mod text;
+mod trust;
+mod tunnel;
+mod way;
 mod worker;
 
-pub use access::{Access, Headers, Trust};
+pub use access::{Access, Headers};
 pub use answers::{AnswerReader, AnswerWriter};
 pub use ask::{Model, ask, list_models};
 pub use capture::{Capture, CaptureError};
@@ -83,15 +91,18 @@ pub use descriptors::{DescriptorsError, room_for};
 pub use endpoint::Endpoint;
 pub use engine::{RunError, RunSetup, run};
 pub use error::{
-    AskError, EndpointError, HeaderError, JournalError, QueryError, TlsError, TransportError,
+    AskError, EndpointError, HeaderError, JournalError, ProxyError, QueryError, TlsError,
+    TransportError,
 };
 pub use files::{open_regular, read_regular};
 pub use journal::{Journal, JournalReader, JournalWriter};
 pub use lock::{RunLock, lock_to_read};
 pub use new_file::{remove_leftovers, write_new};
+pub use proxy::Proxy;
 pub use query::{Query, is_path};
 pub use ready::wait_ready;
 pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file};
 pub use sink::{Collected, Sink};
 pub use text::bounded;
+pub use trust::Trust;

@@ -18,12 +18,14 @@ use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
 use crate::clock::{RunClock, micros};
 use crate::connect::Connector;
-use crate::connection::{Connection, io_kind};
+use crate::connection::Connection;
 use crate::error::TransportError;
 use crate::lags;
+use crate::no_head::no_head;
 use crate::pool::Pool;
 use crate::receive::{Ended, Interrupts, Reader, receive, release};
 use crate::run_dir::write_private;
+use crate::tap::Tap;
 use crate::template::Template;
 use crate::text::bounded;
 
@@ -157,7 +159,7 @@ impl Sender {
         // On a fresh connection nothing is repeated, so that the body can go as soon as it is written.
         let to_repeat = reused.then(|| body.clone());
         if let Err(error) = connection.ready().await {
-            return without_answer(unanswered(&error, to_repeat, 0));
+            return without_answer(unanswered(&error, to_repeat, connection.tap()));
         }
         let mut exchange = connection.exchange(common.template.post(body, &id));
         let mut reader = common.reader();
@@ -177,7 +179,7 @@ impl Sender {
             Some(Box::new(observed))
         };
         let result = match received.ended {
-            Ended::Unanswered(error) => unanswered(&error, to_repeat, tap.bytes_read()),
+            Ended::Unanswered(error) => unanswered(&error, to_repeat, tap),
             Ended::Cancelled => AttemptResult::Cancelled(observe(End::Incomplete)),
             Ended::TimedOut(class) => AttemptResult::TimedOut(class, observe(End::Timeout)),
             Ended::Over => observed_or_bug(observe(End::Clean)),
@@ -378,29 +380,18 @@ fn observed_or_bug(observed: Option<Box<Observed>>) -> AttemptResult {
     }
 }
 
-/// What it means that no head came, after so many bytes. `to_repeat` is the body of a request on a
-/// reused connection.
-fn unanswered(error: &hyper::Error, to_repeat: Option<Bytes>, bytes_read: u64) -> AttemptResult {
-    let reset = matches!(
-        io_kind(error),
-        Some(std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe)
-    );
-    let fail = |class, message: String| AttemptResult::Failed(TransportError { class, message });
-    if error.is_parse() {
-        return fail(FailureClass::NotEventStream, format!("the answer is no HTTP/1.1: {error}"));
+/// What it means that no head came. `to_repeat` is the body of a request on a reused connection.
+fn unanswered(error: &hyper::Error, to_repeat: Option<Bytes>, tap: &Tap) -> AttemptResult {
+    let unanswered = no_head(error, tap);
+    let was_closed = matches!(unanswered.class, FailureClass::PrematureEof | FailureClass::Reset);
+    match to_repeat.filter(|_| was_closed && tap.bytes_read() == 0) {
+        Some(body) => {
+            let class = FailureClass::ReusedConnectionClosed;
+            let message = "the server closed a reused connection before it answered".to_owned();
+            AttemptResult::ReusedConnectionClosed(TransportError { class, message }, body)
+        }
+        None => AttemptResult::Failed(unanswered),
     }
-    if let Some(body) = to_repeat.filter(|_| bytes_read == 0) {
-        let class = FailureClass::ReusedConnectionClosed;
-        let message = "the server closed a reused connection before it answered".to_owned();
-        return AttemptResult::ReusedConnectionClosed(TransportError { class, message }, body);
-    }
-    if reset {
-        return fail(FailureClass::Reset, "the server reset the connection unanswered".to_owned());
-    }
-    fail(
-        FailureClass::PrematureEof,
-        format!("the connection ended after {bytes_read} bytes, before the head of an answer"),
-    )
 }
 
 /// Why an observed response did not succeed; `None` when it did.

@@ -1,4 +1,4 @@
-//! The wrapper around a TCP socket that takes every stamp.
+//! The wrapper around a socket that takes every stamp.
 
 use std::cell::RefCell;
 use std::io::{self, IoSliceMut};
@@ -14,6 +14,7 @@ use nix::sys::time::TimeSpec;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
+use crate::stream::Stream;
 use crate::tap::Tap;
 
 /// Most that one stamped read takes.
@@ -31,12 +32,12 @@ thread_local! {
         RefCell::new(Landing { bytes: vec![0; ROOM], control: nix::cmsg_space!(TimeSpec) });
 }
 
-/// A TCP socket whose reads and first writes are stamped into a [`Tap`].
+/// A socket whose reads and first writes are stamped into a [`Tap`].
 #[derive(Debug)]
 pub(crate) struct StampedSocket {
-    tcp: TcpStream,
+    stream: Stream,
     tap: Tap,
-    /// Its reads carry the kernel's stamps.
+    /// Its reads carry the kernel's stamps, as those of TCP alone can.
     kernel_stamps: bool,
     /// The last read filled its buffer, and there may be more.
     was_full: bool,
@@ -45,9 +46,12 @@ pub(crate) struct StampedSocket {
 impl StampedSocket {
     /// Wraps a connected socket. With `kernel_stamps` the kernel is asked when bytes arrived; where
     /// it does not offer that, reads are plain.
-    pub(crate) fn new(tcp: TcpStream, tap: Tap, kernel_stamps: bool) -> Self {
-        let kernel_stamps = kernel_stamps && setsockopt(&tcp, ReceiveTimestampns, &true).is_ok();
-        Self { tcp, tap, kernel_stamps, was_full: false }
+    pub(crate) fn new(stream: Stream, tap: Tap, kernel_stamps: bool) -> Self {
+        let kernel_stamps = match &stream {
+            Stream::Tcp(tcp) => kernel_stamps && setsockopt(tcp, ReceiveTimestampns, &true).is_ok(),
+            Stream::Unix(_) => false,
+        };
+        Self { stream, tap, kernel_stamps, was_full: false }
     }
 
     /// Whether reads carry the kernel's stamps.
@@ -57,30 +61,31 @@ impl StampedSocket {
 
     /// The raw socket, to ask whether the other side has closed it.
     pub(crate) fn probe(&self) -> Probe {
-        Probe(self.tcp.as_raw_fd())
+        Probe(self.stream.as_raw_fd())
     }
 
     /// One read with the kernel's stamp. `Err(WouldBlock)` after a short read, too, as that clears
     /// the readiness: the next read then waits for the kernel instead of asking it in vain.
     fn read_stamped(
-        &mut self,
+        tcp: &TcpStream,
+        tap: &Tap,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         loop {
-            ready!(self.tcp.poll_read_ready(cx))?;
-            let descriptor = self.tcp.as_raw_fd();
+            ready!(tcp.poll_read_ready(cx))?;
+            let descriptor = tcp.as_raw_fd();
             let mut received = None;
-            let outcome = self.tcp.try_io(Interest::READABLE, || {
+            let outcome = tcp.try_io(Interest::READABLE, || {
                 let new = LANDING.with_borrow_mut(|landing| receive(descriptor, buf, landing))?;
                 let is_short = new.is_short;
                 received = Some(new);
                 if is_short { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
             if let Some(Received { bytes, at, lag, .. }) = received {
-                self.tap.after_read(bytes, at);
+                tap.after_read(bytes, at);
                 if let Some(lag) = lag.filter(|_| bytes > 0) {
-                    self.tap.note_lag(at, lag);
+                    tap.note_lag(at, lag);
                 }
                 return Poll::Ready(Ok(()));
             }
@@ -94,7 +99,7 @@ impl StampedSocket {
 
     fn read_plain(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.tcp).poll_read(cx, buf))?;
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         self.tap.after_read(buf.filled().len() - before, Instant::now());
         Poll::Ready(Ok(()))
     }
@@ -149,8 +154,14 @@ impl AsyncRead for StampedSocket {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let read =
-            if self.kernel_stamps { self.read_stamped(cx, buf) } else { self.read_plain(cx, buf) };
+        let (is_first, before) = (self.tap.bytes_read() == 0, buf.filled().len());
+        let read = match &self.stream {
+            Stream::Tcp(tcp) if self.kernel_stamps => Self::read_stamped(tcp, &self.tap, cx, buf),
+            _ => self.read_plain(cx, buf),
+        };
+        if is_first {
+            self.tap.note_first(&buf.filled()[before..]);
+        }
         self.was_full = buf.remaining() == 0;
         read
     }
@@ -163,7 +174,7 @@ impl AsyncWrite for StampedSocket {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.tap.before_write();
-        Pin::new(&mut self.tcp).poll_write(cx, buf)
+        Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 
     fn poll_write_vectored(
@@ -172,19 +183,19 @@ impl AsyncWrite for StampedSocket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.tap.before_write();
-        Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs)
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.tcp.is_write_vectored()
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_flush(cx)
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 

@@ -27,6 +27,8 @@ struct State {
     first_write_ns: AtomicU64,
     last_read_ns: AtomicU64,
     bytes_read: AtomicU64,
+    /// The first bytes of those.
+    first_bytes: AtomicU64,
     armed: AtomicBool,
     /// Only connections with the kernel's stamps come here.
     stamped: Mutex<Vec<StampedRead>>,
@@ -48,6 +50,7 @@ impl Default for Tap {
             first_write_ns: AtomicU64::new(NEVER),
             last_read_ns: AtomicU64::new(NEVER),
             bytes_read: AtomicU64::new(0),
+            first_bytes: AtomicU64::new(0),
             armed: AtomicBool::new(false),
             stamped: Mutex::default(),
         }))
@@ -60,6 +63,7 @@ impl Tap {
         self.0.first_write_ns.store(NEVER, Relaxed);
         self.0.last_read_ns.store(NEVER, Relaxed);
         self.0.bytes_read.store(0, Relaxed);
+        self.0.first_bytes.store(0, Relaxed);
         self.take_stamped();
         self.0.armed.store(true, Relaxed);
     }
@@ -98,6 +102,19 @@ impl Tap {
     /// Bytes read since the request was armed, HTTP and TLS framing included.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.0.bytes_read.load(Relaxed)
+    }
+
+    /// Notes what the first read since the request was armed brought.
+    pub(crate) fn note_first(&self, bytes: &[u8]) {
+        let mut first = [0; 8];
+        let noted = bytes.len().min(first.len());
+        first[..noted].copy_from_slice(&bytes[..noted]);
+        self.0.first_bytes.store(u64::from_be_bytes(first), Relaxed);
+    }
+
+    /// The first bytes of that read, with zeros behind them where it brought fewer.
+    pub(crate) fn first_bytes(&self) -> [u8; 8] {
+        self.0.first_bytes.load(Relaxed).to_be_bytes()
     }
 
     /// Takes what was noted of the kernel's stamps, in the order of the reads.

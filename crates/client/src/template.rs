@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHORIZATION, USER_AGENT,
 };
 use hyper::http::uri::{InvalidUri, PathAndQuery};
 use hyper::{Method, Request, Uri};
@@ -11,6 +12,7 @@ use streamgauge_schema::Dialect;
 
 use crate::access::Access;
 use crate::endpoint::Endpoint;
+use crate::proxy::Proxy;
 
 /// Name of the header by which a server's account can be joined with ours.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -43,6 +45,12 @@ impl Template {
             path = [&path, "?", access.query.as_str()].concat();
         }
         let path: PathAndQuery = path.parse()?;
+        // A proxy is told where to pass the request on to; behind a tunnel there is the server.
+        let to_proxy = access.proxy.as_ref().filter(|_| !endpoint.is_tls());
+        let uri = match to_proxy {
+            Some(_) => format!("http://{}{path}", endpoint.host_header()).parse()?,
+            None => Uri::from(path),
+        };
         let mut headers = access.headers.map().clone();
         // The host was part of a parsed URL, so it is a legal value.
         if let Ok(host) = HeaderValue::try_from(endpoint.host_header()) {
@@ -58,7 +66,10 @@ impl Template {
             let (name, version) = ANTHROPIC_VERSION;
             headers.entry(name).or_insert(version);
         }
-        Ok(Self { uri: Uri::from(path), headers })
+        if let Some(authorization) = to_proxy.and_then(Proxy::authorization) {
+            headers.insert(PROXY_AUTHORIZATION, authorization.clone());
+        }
+        Ok(Self { uri, headers })
     }
 
     /// A question without a body.

@@ -8,6 +8,7 @@ mod build;
 mod error;
 mod gates;
 mod gathered;
+mod insecure;
 mod matching;
 mod pairing;
 mod pairs;
@@ -36,6 +37,7 @@ pub(crate) use build::build_as_compared;
 pub use error::CompareError;
 pub(crate) use gates::samples_needed;
 pub(crate) use gathered::{compared_run, figure_of, share_of, value_of};
+pub use insecure::InsecureRuns;
 pub use matching::{Difference, MatchingCondition, UnknownCondition};
 pub use pairing::Pairing;
 pub use pairs::{DiscordantPrompts, PromptOutcomes, discordant_prompts};
@@ -82,15 +84,19 @@ impl fmt::Display for Side {
 /// Medians of first output, of full duration and of decode rate are gated at 5 percent. Turnover runs
 /// among the records, at most one of the baseline and two of the candidate, are matched by what they
 /// are, and fill the members of their own. A side is eligible when its run is and when the client did not bend a gated metric. Conditions in
-/// `allow_differing` may differ; the comparison's `qualification` then names them.
+/// `allow_differing` may differ; the comparison's `qualification` then names them, and says when runs that
+/// did not verify their server were allowed.
 ///
 /// # Errors
-/// When the records do not pair up, lack gated metrics, or differ in a matching condition.
+/// When the records do not pair up, lack gated metrics, differ in a matching condition, or did not verify
+/// their server.
 pub fn compare_point(
     baseline: &[RunRecord],
     candidate: &[RunRecord],
     allow_differing: &[MatchingCondition],
+    insecure: InsecureRuns,
 ) -> Result<Comparison, CompareError> {
+    let insecure = insecure::count(baseline, candidate, insecure)?;
     let (baseline, old_turnovers) = turnovers::part(Side::Baseline, baseline)?;
     let (candidate, new_turnovers) = turnovers::part(Side::Candidate, candidate)?;
     let baseline = runs_of(Side::Baseline, &baseline)?;
@@ -121,7 +127,7 @@ pub fn compare_point(
         performance_gate_passed: performance_gate(&cells),
         cells,
         strict_turnover_gate_passed: strict_turnover_gate(&of_candidate),
-        qualification: qualification(&pairs, &allowed),
+        qualification: qualification(&pairs, &allowed, insecure),
         promotion: undecided(),
         baseline_turnover,
         candidate_turnover,
@@ -324,11 +330,14 @@ fn image(side: Side, runs: &[&RunRecordV2]) -> Result<PublicText, CompareError> 
 }
 
 /// What must be known to read the comparison rightly.
-fn qualification(pairs: &[Pair<'_>], allowed: &[Difference]) -> PublicText {
+fn qualification(pairs: &[Pair<'_>], allowed: &[Difference], insecure: usize) -> PublicText {
     let mut text = "point rule: noise between runs was not considered".to_owned();
     let runs = || pairs.iter().flat_map(|(baseline, candidate)| [baseline, candidate]);
     if runs().any(|run| run.evidence_mode == EvidenceMode::Simulated) {
         text.push_str("; a simulated server answered");
+    }
+    if insecure > 0 {
+        text.push_str("; a server was not verified (TLS)");
     }
     if runs().any(|run| is_client_limited(run)) {
         text.push_str("; bent by the client");

@@ -8,7 +8,7 @@ use streamgauge_schema::{
 };
 
 use crate::change::Change;
-use crate::compare::{BlockRules, Pairing, PromptOutcomes, compare_blocks};
+use crate::compare::{BlockRules, InsecureRuns, Pairing, PromptOutcomes, compare_blocks};
 use crate::little::littles_inflight;
 use crate::sample_blocks::{Sides, add_share, metric};
 
@@ -23,6 +23,7 @@ fn compared(sides: &Sides) -> ComparisonV2 {
         looks: None,
         outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
+        insecure: InsecureRuns::Refused,
         limitations: &[],
     };
     compare_blocks(&baseline, &candidate, &rules).unwrap()
@@ -166,6 +167,7 @@ fn who_refuses_work_is_not_faster() {
             looks: None,
             outcomes: &PromptOutcomes::NONE,
             allow_differing: &[],
+            insecure: InsecureRuns::Refused,
             limitations: &[],
         };
         let found = compare_blocks(&baseline, &candidate, &rules).unwrap();

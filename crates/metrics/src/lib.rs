@@ -87,8 +87,8 @@ pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use client_limited::may_be_bent;
 pub use compare::{
-    BlockRules, CompareError, Difference, DiscordantPrompts, MatchingCondition, Pairing,
-    PromptOutcomes, SERVER_LABEL, Side, UnknownCondition, compare_blocks, compare_point,
+    BlockRules, CompareError, Difference, DiscordantPrompts, InsecureRuns, MatchingCondition,
+    Pairing, PromptOutcomes, SERVER_LABEL, Side, UnknownCondition, compare_blocks, compare_point,
     discordant_prompts, was_compared,
 };
 pub use decide::{DecideError, DecisionInput, decide};

@@ -33,7 +33,7 @@ use crate::sent::Sent;
 pub use collect::{CollectedRun, RunCollector};
 pub(crate) use conditions::{
     DATASET_LABEL, EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED,
-    RETURNED_MODELS_LABEL,
+    NOT_VERIFIED, RETURNED_MODELS_LABEL, TLS_TRUST_LABEL,
 };
 pub use journal::check_plan;
 

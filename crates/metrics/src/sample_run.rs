@@ -7,8 +7,8 @@ use streamgauge_schema::{
     Dialect, Digest, Ending, EvidenceMode, Failure, FailureClass, Grade, GradeCheck,
     GraderIdentity, GraderName, Grades, Grading, Identifier, Instrumentation, JournalHeader,
     KernelStamps, LengthBasis, Limits, Load, LoadShape, Observation, Plan, PromptSource,
-    PublicText, RateStage, RequestLine, RequestSettings, Stage, Target, TimeBasis, Timestamp,
-    TokenAccounting, Usage, UsageSources, Workload,
+    PublicText, RateStage, RequestLine, RequestSettings, Route, Stage, Target, TimeBasis,
+    Timestamp, TokenAccounting, Usage, UsageSources, Workload,
 };
 
 use crate::answer::is_untruncated;
@@ -155,6 +155,7 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
             model: "sample-model".into(),
             expect_model: "sample-model".into(),
             private_ca: false,
+            route: Route::default(),
         },
         request: RequestSettings {
             max_tokens: 128,

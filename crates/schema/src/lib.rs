@@ -118,7 +118,7 @@ pub use outcome::{BodyKind, CaseOutcome, Completion, Ending, FailureClass, Failu
 pub use path::{JsonPath, Segment};
 pub use plan::{
     Goal, GoalQuantity, Instrumentation, KernelStamps, LengthBasis, LengthProbe, Limits, Plan,
-    PromptSource, RequestSettings, SharedPrefix, Target, Workload,
+    PromptSource, RequestSettings, Route, SharedPrefix, Target, Workload,
 };
 pub use qualification::{
     Activation, DiscardReason, QualificationActivated, QualificationArm, QualificationBegun,

@@ -1,6 +1,7 @@
 //! The resolved plan of a run: everything that was asked, without secrets.
 
 use std::collections::BTreeMap;
+use std::ops::Not;
 
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +84,33 @@ pub struct Target {
     pub expect_model: String,
     /// Certificate authorities from a file instead of the platform's.
     pub private_ca: bool,
+    /// How the server is reached, where it is not straight and with its certificate verified.
+    #[serde(default, skip_serializing_if = "Route::is_plain")]
+    pub route: Route,
+}
+
+/// How a server is reached. What it holds is absent where it is not so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// With a certificate of the client's own.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub client_certificate: bool,
+    /// Address of the HTTP proxy that it goes through, without user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// The server's certificate is not verified.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub unverified: bool,
+}
+
+impl Route {
+    /// Whether there is nothing to say.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What each request asks for besides its prompt.

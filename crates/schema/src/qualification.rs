@@ -4,6 +4,8 @@
 mod log;
 mod order;
 
+use std::ops::Not;
+
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::gate::Gates;
@@ -54,6 +56,9 @@ pub struct QualificationPlan {
     pub gates: Gates,
     /// Matching conditions that may differ between the arms.
     pub allow_differing: Vec<Identifier>,
+    /// Whether runs are judged that do not verify the certificate of their server; absent when not.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub allow_insecure: bool,
     /// Seed from which each run takes the number that keeps its prompts apart from those of all
     /// others.
     pub nonce_seed: u64,

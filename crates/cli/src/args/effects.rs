@@ -42,6 +42,17 @@ const EFFECTS: &[Effect] = &[
         advice: "--api-key-env: the server that --simulate starts gets no key; leave one of them out",
     },
     Effect {
+        flag: "proxy",
+        acts: |run| !run.server.simulate,
+        advice: "--proxy: the server that --simulate starts is on this machine; leave one of them out",
+    },
+    Effect {
+        flag: "proxy_from_env",
+        acts: |run| !run.server.simulate,
+        advice: "--proxy-from-env: the server that --simulate starts is on this machine; leave one of \
+                 them out",
+    },
+    Effect {
         flag: "nonce",
         acts: |run| run.prompts.dataset.is_some(),
         advice: "--nonce marks the prompts of a --dataset, and synthetic prompts are marked anyway: \
@@ -251,6 +262,8 @@ mod tests {
         "calibrate",
         "capture",
         "cell",
+        "client_cert",
+        "client_key",
         "concurrency",
         "config",
         "connect_timeout",
@@ -267,6 +280,7 @@ mod tests {
         "idle_timeout",
         "ignore_eos",
         "input_tokens",
+        "insecure",
         "intervals",
         "keep_answers",
         "kernel_stamps",
@@ -317,6 +331,8 @@ mod tests {
         for (more, named) in [
             ("--base-url http://h", ["--base-url", "--simulate"]),
             ("--api-key-env KEY", ["--api-key-env", "--simulate"]),
+            ("--proxy http://p:1", ["--proxy", "--simulate"]),
+            ("--proxy-from-env", ["--proxy-from-env", "--simulate"]),
             ("--nonce", ["--nonce", "--dataset"]),
             ("--repeat", ["--repeat", "--dataset"]),
             ("--dataset d --trace --repeat", ["--repeat", "--trace"]),

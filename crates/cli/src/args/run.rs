@@ -58,7 +58,8 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    /// Address of the server, with or without /v1
+    /// Address of the server, with or without /v1; unix:///path/of.sock is a Unix-domain socket, and
+    /// unix:///path/of.sock:/v1 has a path there
     #[arg(long, env = BASE_URL, hide_env_values = true, value_name = "URL")]
     #[arg(aliases = ["target", "url"])]
     pub(crate) base_url: Option<String>,
@@ -93,6 +94,24 @@ pub(crate) struct ServerArgs {
     /// Certificate authorities to trust instead of the platform's, in PEM
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
+    /// Certificate to come with, in PEM, followed by those that it was signed by
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "client_key")]
+    pub(crate) client_cert: Option<PathBuf>,
+    /// Private key of --client-cert, in PEM
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "client_cert")]
+    pub(crate) client_key: Option<PathBuf>,
+    /// Do not verify the server's certificate; the record says so, and no gate is judged by it unless
+    /// that is allowed
+    #[arg(long, hide_short_help = true, conflicts_with = "ca_file")]
+    pub(crate) insecure: bool,
+    /// HTTP proxy to go through, http://host:port or http://user:password@host:port; the user is kept
+    /// nowhere
+    #[arg(long, hide_short_help = true, value_name = "URL", conflicts_with = "proxy_from_env")]
+    pub(crate) proxy: Option<String>,
+    /// Go through the HTTP proxy that https_proxy, http_proxy or all_proxy name, unless no_proxy names
+    /// the server
+    #[arg(long, hide_short_help = true)]
+    pub(crate) proxy_from_env: bool,
     /// Wait until the server answers, at most so many seconds
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     #[arg(aliases = ["ready-check-timeout-sec"])]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use streamgauge_metrics::{
-    BlockRules, Compared, MatchingCondition, Pairing, PromptOutcomes, compare_blocks,
-    compare_point, discordant_prompts,
+    BlockRules, CompareError, Compared, InsecureRuns, MatchingCondition, Pairing, PromptOutcomes,
+    compare_blocks, compare_point, discordant_prompts,
 };
 use streamgauge_schema::{Digest, Gates, Json, RunRecord};
 
@@ -51,6 +51,9 @@ pub(crate) struct CompareArgs {
     /// Go on although this condition differs; may be given again
     #[arg(long, value_name = "FIELD")]
     allow_differing: Vec<MatchingCondition>,
+    /// Judge runs that did not verify the certificate of their server; the comparison says so
+    #[arg(long)]
+    allow_insecure: bool,
     /// File to write the comparison to
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -122,6 +125,20 @@ impl From<Pairs> for Pairing {
     }
 }
 
+impl CompareArgs {
+    fn insecure(&self) -> InsecureRuns {
+        if self.allow_insecure { InsecureRuns::Allowed } else { InsecureRuns::Refused }
+    }
+}
+
+/// The error with the flag that allows what it refuses.
+fn naming_its_flag(error: CompareError) -> anyhow::Error {
+    match error {
+        error @ CompareError::Insecure { .. } => anyhow!("{error}: --allow-insecure"),
+        error => error.into(),
+    }
+}
+
 fn by_points(
     args: &CompareArgs,
     baseline: &[RunRecord],
@@ -135,7 +152,8 @@ fn by_points(
             console::remark(&format!("note: {} stands on both sides", record.run_id()));
         }
     }
-    let comparison = compare_point(baseline, candidate, &args.allow_differing)?;
+    let comparison = compare_point(baseline, candidate, &args.allow_differing, args.insecure())
+        .map_err(naming_its_flag)?;
     tell(args, Compared::V1(&comparison))
 }
 
@@ -155,9 +173,10 @@ fn by_intervals(
         looks: None,
         outcomes,
         allow_differing: &args.allow_differing,
+        insecure: args.insecure(),
         limitations: &[],
     };
-    let comparison = compare_blocks(baseline, candidate, &rules)?;
+    let comparison = compare_blocks(baseline, candidate, &rules).map_err(naming_its_flag)?;
     tell(args, Compared::V2(&comparison))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{
-    Access, Endpoint, Headers, Model, Query, Trust, bounded, list_models, wait_ready,
+    Access, Endpoint, Headers, Model, Proxy, Query, Trust, bounded, list_models, wait_ready,
 };
 use streamgauge_schema::{Condition, Dialect, FailureClass};
 
@@ -47,28 +47,74 @@ fn access(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
             .add_api_key(&key, args.api)
             .with_context(|| format!("the key in {key_variable}"))?;
     }
-    if !headers.is_empty() && !endpoint.is_tls() && !endpoint.is_loopback() {
+    let proxy = proxy(args, endpoint)?;
+    let leaves = !endpoint.is_loopback() || proxy.as_ref().is_some_and(|it| !it.is_loopback());
+    let is_open = leaves && !endpoint.is_tls();
+    if !headers.is_empty() && is_open {
         console::remark(&format!(
             "warning: {} goes over plain http to {}",
             headers.names().join(", "),
             endpoint.host()
         ));
     }
-    let trust = match (&args.ca_file, endpoint.is_tls()) {
-        (Some(file), true) => Some(Trust::file(file)?),
-        (None, true) => Some(Trust::platform()?),
-        (Some(_), false) => bail!("--ca-file needs an https address"),
-        (None, false) => None,
-    };
+    let trust = trust(args, endpoint)?;
     let query = args.endpoint_path.as_deref().and_then(|path| path_and_query(path).1);
     let query = Query::new(query.unwrap_or_default()).context("--endpoint-path")?;
-    if !query.is_empty() && !endpoint.is_tls() && !endpoint.is_loopback() {
+    if !query.is_empty() && is_open {
         console::remark(&format!(
             "warning: the query of --endpoint-path goes over plain http to {}",
             endpoint.host()
         ));
     }
-    Ok(Access { headers, query, trust })
+    Ok(Access { headers, query, trust, proxy })
+}
+
+/// Whom to trust, where the address needs it.
+fn trust(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Option<Trust>> {
+    if !endpoint.is_tls() {
+        let given = [
+            ("--ca-file", args.ca_file.is_some()),
+            ("--client-cert", args.client_cert.is_some()),
+            ("--insecure", args.insecure),
+        ];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => bail!("{flag} needs an https address"),
+            None => Ok(None),
+        };
+    }
+    let trust = match &args.ca_file {
+        _ if args.insecure => {
+            console::remark(&format!(
+                "warning: --insecure: whoever answers as {} is believed, and reads what is sent",
+                endpoint.host()
+            ));
+            Trust::anybody()?
+        }
+        Some(file) => Trust::file(file).context("--ca-file")?,
+        None => Trust::platform()?,
+    };
+    Ok(Some(match (&args.client_cert, &args.client_key) {
+        (Some(certificate), Some(key)) => {
+            trust.with_client_certificate(certificate, key).context("--client-cert")?
+        }
+        _ => trust,
+    }))
+}
+
+/// The proxy that was asked for.
+fn proxy(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Option<Proxy>> {
+    let found = match &args.proxy {
+        Some(url) => Some(Proxy::parse(url).context("--proxy")?),
+        None if args.proxy_from_env => {
+            let variable = |name: &str| std::env::var(name).ok();
+            Proxy::from_environment(endpoint, variable).context("--proxy-from-env")?
+        }
+        None => None,
+    };
+    if let (Some(proxy), Some(_)) = (&found, endpoint.socket()) {
+        bail!("{proxy} leads to no Unix-domain socket: leave the proxy out");
+    }
+    Ok(found)
 }
 
 /// A path and what follows its question mark.

@@ -29,6 +29,7 @@ pub(super) struct PlanFile {
     pub(super) max_failure_ratio: Option<Spanned<f64>>,
     #[serde(default)]
     pub(super) allow_differing: Vec<Spanned<String>>,
+    pub(super) allow_insecure: Option<Spanned<bool>>,
     #[serde(default)]
     pub(super) run: Flags,
     #[serde(default)]

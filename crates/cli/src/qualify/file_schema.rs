@@ -57,6 +57,10 @@ pub(crate) fn file_schema() -> Value {
                 "type": "array",
                 "items": { "enum": conditions },
             },
+            "allow_insecure": {
+                "description": "Judge runs that do not verify the certificate of their server.",
+                "type": "boolean",
+            },
             "run": described(flags(Place::Run), "What all runs have in common."),
             "cell": {
                 "description": "What differs from cell to cell; without any there is one.",

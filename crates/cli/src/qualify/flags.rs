@@ -217,11 +217,16 @@ mod tests {
             "api-key-env",
             "base-url",
             "ca-file",
+            "client-cert",
+            "client-key",
             "deployment",
             "endpoint-path",
             "expect-model",
             "header",
+            "insecure",
             "model",
+            "proxy",
+            "proxy-from-env",
             "wait-ready",
         ];
         assert_eq!(names, expected);

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{RunDir, read_file};
-use streamgauge_metrics::{BlockRules, MatchingCondition, Pairing, PromptOutcomes, compare_blocks};
+use streamgauge_metrics::{
+    BlockRules, InsecureRuns, MatchingCondition, Pairing, PromptOutcomes, compare_blocks,
+};
 use streamgauge_schema::{
     Activation, ComparisonV2, Digest, Document, Layout, Looks, PublicText, QualificationLine,
     QualificationPhase, QualificationPlan, QualificationSide, RunRecord, Visit, file_bytes, visits,
@@ -51,6 +53,7 @@ pub(crate) fn comparison(
         looks,
         outcomes: &outcomes,
         allow_differing: &allow_differing,
+        insecure: if plan.allow_insecure { InsecureRuns::Allowed } else { InsecureRuns::Refused },
         limitations: &limitations,
     };
     Ok(compare_blocks(&baseline, &candidate, &rules)?)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Command;
-use streamgauge_client::Endpoint;
+use streamgauge_client::{Endpoint, Proxy};
 use streamgauge_metrics::MatchingCondition;
 use streamgauge_schema::{
     Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPhase,
@@ -25,7 +25,17 @@ use crate::planning::{Asked, never_said, never_stops};
 /// What the table of turnover runs is called.
 const TURNOVER: &str = "[turnover]";
 /// Flags of an address; all others of an arm belong to its build.
-const OF_ADDRESS: [&str; 4] = ["api-key-env", "base-url", "ca-file", "header"];
+const OF_ADDRESS: [&str; 9] = [
+    "api-key-env",
+    "base-url",
+    "ca-file",
+    "client-cert",
+    "client-key",
+    "header",
+    "insecure",
+    "proxy",
+    "proxy-from-env",
+];
 
 /// A plan that is ready to be carried out.
 #[derive(Debug)]
@@ -78,6 +88,7 @@ impl Resolved {
         let Planned { cells, turnover, repeats } =
             planned(&source, &file, gates.max_failure_ratio())?;
         check_graded(&source, &file, &gates, &cells)?;
+        let allow_insecure = allow_insecure(&source, &file, &cells)?;
         if schedule.swap_after_blocks.is_some() {
             check_hardware(&source, &cells)?;
         }
@@ -103,6 +114,7 @@ impl Resolved {
             swap_after_blocks: schedule.swap_after_blocks,
             gates,
             allow_differing,
+            allow_insecure,
             nonce_seed: getrandom::u64().context("no random number for the prompts")?,
             cells: cells.iter().map(|cell| cell.name.clone()).collect(),
             turnover: turnover
@@ -222,6 +234,24 @@ fn check_graded(
             Err(source.fault(place_of_gates(file), &problem))
         }
         None => Ok(()),
+    }
+}
+
+/// Whether runs may leave their server unverified; where one does, the plan must say so.
+fn allow_insecure(source: &Source, file: &PlanFile, cells: &[PlannedCell]) -> anyhow::Result<bool> {
+    let is_insecure =
+        |cell: &PlannedCell| [&cell.baseline, &cell.candidate].map(|arm| arm.args.server.insecure);
+    let is_needed = cells.iter().flat_map(is_insecure).any(|it| it);
+    match &file.allow_insecure {
+        Some(allowed) if *allowed.get_ref() && !is_needed => {
+            Err(source.fault(allowed.span(), "allow_insecure does nothing: no arm is `insecure`"))
+        }
+        Some(allowed) if *allowed.get_ref() => Ok(true),
+        _ if is_needed => Err(source.fault_of_all(
+            "insecure: no gate is judged by runs that do not verify their server; name its authority \
+             with `ca-file`, or say `allow_insecure = true`, which the comparison will hold",
+        )),
+        _ => Ok(false),
     }
 }
 
@@ -353,10 +383,14 @@ fn arm_cell(run: &Command, own: &Merged<'_>, other: &Merged<'_>) -> anyhow::Resu
     })
 }
 
-/// Of a header only the name, and of a query only the names in it.
+/// Of a header only the name, of a query only the names in it, and of a proxy no user.
 fn without_secret(word: String, asked: &Asked) -> String {
     if word.starts_with("--endpoint-path=") {
         return format!("--endpoint-path={}", asked.endpoint_path());
+    }
+    if let Some(url) = word.strip_prefix("--proxy=") {
+        let shown = Proxy::parse(url).map_or_else(|_| "…".to_owned(), |proxy| proxy.to_string());
+        return format!("--proxy={shown}");
     }
     match word.strip_prefix("--header=").and_then(|header| header.split_once(':')) {
         Some((name, _)) => format!("--header={name}: …"),

@@ -8,6 +8,7 @@ mod journal;
 mod limits;
 mod plan;
 mod ready;
+mod routes;
 mod shapes;
 mod sim;
 mod sinks;

@@ -8,7 +8,7 @@ use streamgauge_client::{Access, Collected, RunError, RunSetup, run};
 use streamgauge_schema::{
     CacheState, Deployment, Dialect, Digest, EvidenceMode, Identifier, Instrumentation,
     JournalTrailer, KernelStamps, Limits, Load, LoadShape, Plan, PromptSource, PublicText, Request,
-    RequestLine, RequestSettings, Stage, Target, TimeBasis, TokenAccounting, Workload,
+    RequestLine, RequestSettings, Route, Stage, Target, TimeBasis, TokenAccounting, Workload,
 };
 use streamgauge_workload::Schedule;
 use tokio::sync::watch;
@@ -28,6 +28,7 @@ pub(crate) fn plan(base_url: &str, requests: u64, concurrency: u64) -> Plan {
             model: "sim-model".to_owned(),
             expect_model: "sim-model".to_owned(),
             private_ca: false,
+            route: Route::default(),
         },
         request: RequestSettings {
             max_tokens: 4,

@@ -12,7 +12,10 @@ use streamgauge_schema::{
 use super::matching::{Difference, MatchingCondition, differences};
 use super::pairing::{CellRuns, cells};
 use super::turnovers::{self, TurnoverRuns};
-use super::{CompareError, Pairing, PromptOutcomes, Side, build, gates, gathered, has_metric};
+use super::{
+    CompareError, InsecureRuns, Pairing, PromptOutcomes, Side, build, gates, gathered, has_metric,
+    insecure,
+};
 use crate::judge::{judge, said};
 
 /// How runs are compared.
@@ -29,6 +32,8 @@ pub struct BlockRules<'a> {
     pub outcomes: &'a PromptOutcomes,
     /// Matching conditions that may differ between the sides; each that does becomes a limitation.
     pub allow_differing: &'a [MatchingCondition],
+    /// Whether runs may be compared that did not verify their server; that becomes a limitation.
+    pub insecure: InsecureRuns,
     /// What else must be known to read the comparison rightly.
     pub limitations: &'a [PublicText],
 }
@@ -47,7 +52,7 @@ pub struct BlockRules<'a> {
 ///
 /// ```
 /// use streamgauge_metrics::{
-///     BlockRules, CompareError, Pairing, PromptOutcomes, Side, compare_blocks,
+///     BlockRules, CompareError, InsecureRuns, Pairing, PromptOutcomes, Side, compare_blocks,
 /// };
 /// use streamgauge_schema::Gates;
 /// let rules = BlockRules {
@@ -56,6 +61,7 @@ pub struct BlockRules<'a> {
 ///     looks: None,
 ///     outcomes: &PromptOutcomes::NONE,
 ///     allow_differing: &[],
+///     insecure: InsecureRuns::Refused,
 ///     limitations: &[],
 /// };
 /// let error = compare_blocks(&[], &[], &rules).unwrap_err();
@@ -64,12 +70,13 @@ pub struct BlockRules<'a> {
 ///
 /// # Errors
 /// When the records lack gated metrics, are not paired as the rules say, differ in a matching
-/// condition, or do not each belong to one build a side; and when the gates contradict the metrics.
+/// condition, did not verify their server, or do not each belong to one build a side; and when the gates contradict the metrics.
 pub fn compare_blocks<'a>(
     baseline: &'a [RunRecord],
     candidate: &'a [RunRecord],
     rules: &BlockRules<'_>,
 ) -> Result<ComparisonV2, CompareError> {
+    let insecure = insecure::said(insecure::count(baseline, candidate, rules.insecure)?);
     let (baseline, old_turnovers) = turnovers::part(Side::Baseline, baseline)?;
     let (candidate, new_turnovers) = turnovers::part(Side::Candidate, candidate)?;
     let baseline = runs_of(Side::Baseline, &baseline, rules.gates)?;
@@ -106,7 +113,7 @@ pub fn compare_blocks<'a>(
         cells: OrderedMap(compared),
         turnover: turnovers::in_version_2(old_turnovers, new_turnovers),
         verdict: GateVerdict::NotEvaluated,
-        limitations: rules.limitations.iter().map(stated).collect(),
+        limitations: rules.limitations.iter().chain(&insecure).map(stated).collect(),
     };
     judge(&mut comparison);
     Ok(comparison)

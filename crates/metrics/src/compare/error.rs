@@ -62,6 +62,17 @@ pub enum CompareError {
         /// Each condition that differs, with both values.
         differences: Vec<Difference>,
     },
+    /// A run did not verify the certificate of its server: nobody knows which server it measured.
+    #[error(
+        "{side} run {run_id} did not verify the certificate of its server (--insecure): another one may \
+         have answered, and no gate is judged by it unless that is allowed"
+    )]
+    Insecure {
+        /// The run's side.
+        side: Side,
+        /// The run.
+        run_id: Identifier,
+    },
     /// The looks are not what was measured: they rise, and the look that this is has so many blocks.
     #[error(
         "look {look} of {} was planned, cell {cell} has {blocks} blocks: looks rise, and each is \

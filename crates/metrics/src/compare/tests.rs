@@ -54,7 +54,7 @@ fn compare(
 ) -> Result<Comparison, CompareError> {
     let [baseline, candidate] = [baseline, candidate].map(|side| side.iter().map(v2).collect());
     let (baseline, candidate): (Vec<RunRecord>, Vec<RunRecord>) = (baseline, candidate);
-    compare_point(&baseline, &candidate, &[])
+    compare_point(&baseline, &candidate, &[], InsecureRuns::Refused)
 }
 
 /// The comparison of one cell; what it says must verify.
@@ -183,9 +183,14 @@ fn runs_pair_up_by_cell() {
             &format!("candidate record {} has no e2e_p50_ms", lacking.run_id),
         ),
         (
-            compare_point(&[RunRecord::V1(Box::new(old.clone()))], &[v2(&one)], &[])
-                .unwrap_err()
-                .to_string(),
+            compare_point(
+                &[RunRecord::V1(Box::new(old.clone()))],
+                &[v2(&one)],
+                &[],
+                InsecureRuns::Refused,
+            )
+            .unwrap_err()
+            .to_string(),
             &format!(
                 "baseline record {} has no ttft_p50_ms, e2e_p50_ms, decode_rate_p50_tok_per_s",
                 old.run_id
@@ -235,17 +240,26 @@ fn matching_conditions() {
         change(&mut all_differ);
         let condition: MatchingCondition = name.parse().unwrap();
         assert_eq!(condition.as_str(), name);
-        let refused = compare_point(&[v2(&baseline)], &[v2(&candidate)], &[]).unwrap_err();
+        let refused =
+            compare_point(&[v2(&baseline)], &[v2(&candidate)], &[], InsecureRuns::Refused)
+                .unwrap_err();
         let CompareError::Differing { differences } = &refused else { panic!("{refused:?}") };
         let found: Vec<_> = differences.iter().map(|it| it.condition).collect();
         assert_eq!(found, [condition]);
         assert_ne!(differences[0].baseline, differences[0].candidate);
-        let allowed = compare_point(&[v2(&baseline)], &[v2(&candidate)], &[condition]).unwrap();
+        let allowed =
+            compare_point(&[v2(&baseline)], &[v2(&candidate)], &[condition], InsecureRuns::Refused)
+                .unwrap();
         let qualification = allowed.qualification.as_str();
         assert!(qualification.ends_with(&format!("; allowed to differ: {name}")));
     }
-    let everything =
-        compare_point(&[v2(&baseline)], &[v2(&all_differ)], &MatchingCondition::ALL).unwrap();
+    let everything = compare_point(
+        &[v2(&baseline)],
+        &[v2(&all_differ)],
+        &MatchingCondition::ALL,
+        InsecureRuns::Refused,
+    )
+    .unwrap();
     assert_eq!(
         everything.qualification.as_str(),
         "point rule: noise between runs was not considered; a simulated server answered; bent by \
@@ -315,6 +329,7 @@ fn another_model_than_the_expected_one_is_never_eligible() {
         &[RunRecord::V2(Box::new(run(&plan(3, 1), 10)))],
         &[RunRecord::V2(Box::new(run(&expecting, 10)))],
         &[],
+        InsecureRuns::Refused,
     )
     .unwrap();
     assert_eq!(verdict(&comparison), GateOutcome::Ineligible);
@@ -378,5 +393,30 @@ fn a_candidate_that_answers_fewer_right_is_not_eligible() {
         assert_eq!(cell.candidate_performance_eligible, eligible, "{rates:?}");
         let said = comparison.qualification.as_str().contains("answers fewer requests right");
         assert_eq!(said, !eligible, "{rates:?}");
+    }
+}
+
+/// A run that did not verify its server.
+fn insecure(cell: &str) -> RunRecordV2 {
+    let mut plan = plan(3, 1);
+    plan.load.cell = Identifier::new(cell).unwrap();
+    plan.target.base_url = "https://h".to_owned();
+    plan.target.route.unverified = true;
+    run(&plan, 100)
+}
+
+#[test]
+fn no_gate_is_judged_by_a_server_that_was_not_verified_unless_that_is_allowed() {
+    let (verified, insecure) = (v2(&sample("c1", 100)), v2(&insecure("c1")));
+    for (old, new, side) in
+        [(&insecure, &verified, Side::Baseline), (&verified, &insecure, Side::Candidate)]
+    {
+        let compare = |rule| compare_point(&[old.clone()], &[new.clone()], &[], rule);
+        let run_id = insecure.run_id().clone();
+        let refused = compare(InsecureRuns::Refused).unwrap_err();
+        assert_eq!(refused, CompareError::Insecure { side, run_id });
+        let allowed = compare(InsecureRuns::Allowed).unwrap();
+        let said = allowed.qualification.as_str();
+        assert!(said.ends_with("; a server was not verified (TLS)"), "{said}");
     }
 }

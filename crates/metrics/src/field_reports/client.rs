@@ -6,7 +6,7 @@ use streamgauge_schema::{
 };
 
 use super::*;
-use crate::compare::compare_point;
+use crate::compare::{InsecureRuns, compare_point};
 use crate::gate::{GateOutcome, verdict};
 use crate::request::{e2e_from_schedule_ms, e2e_ms, queue_delay_ms};
 use crate::sample_run::{due, observation, open_loop};
@@ -170,7 +170,7 @@ fn bundled_events_are_no_gain() {
     let said = "Responses whose output came mostly in bundles: 20 (events in bundles: 1920);";
     assert!(proxied.limitations.iter().any(|it| it.as_str().starts_with(said)));
     let v2 = |record| [RunRecord::V2(Box::new(record))];
-    let comparison = compare_point(&v2(direct), &v2(proxied), &[]).unwrap();
+    let comparison = compare_point(&v2(direct), &v2(proxied), &[], InsecureRuns::Refused).unwrap();
     assert_eq!(verdict(&comparison), GateOutcome::Failed);
 }
 

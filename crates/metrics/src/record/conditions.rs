@@ -3,7 +3,7 @@
 mod load_shape;
 mod prompts;
 
-use streamgauge_schema::{Condition, Digest, Plan, PromptSource, PublicText};
+use streamgauge_schema::{Condition, Digest, Plan, PromptSource, PublicText, Target};
 
 use super::{CollectedRun, text};
 use crate::cached::CachedShare;
@@ -17,6 +17,10 @@ pub(crate) const EXPECTED_MODEL_LABEL: &str = "Expected model";
 pub(crate) const DATASET_LABEL: &str = "Dataset SHA-256";
 pub(crate) const LOAD_SHAPE_LABEL: &str = "Load shape";
 pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
+/// How the server's certificate was verified.
+pub(crate) const TLS_TRUST_LABEL: &str = "TLS trust";
+/// What stands there when it was not.
+pub(crate) const NOT_VERIFIED: &str = "None: the server's certificate was not verified";
 /// What stands there when no response named a model.
 pub(crate) const NO_MODEL_NAMED: &str = "None named";
 
@@ -62,8 +66,8 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     if let Some(image) = &plan.image {
         say("Runtime image", image.clone())?;
     }
-    if plan.target.private_ca {
-        say("TLS trust", text("Certificate authorities given by the operator")?)?;
+    for (label, value) in way(plan) {
+        say(label, text(value)?)?;
     }
     say(EXPECTED_MODEL_LABEL, PublicText::or_withheld(&plan.target.expect_model))?;
     say(RETURNED_MODELS_LABEL, returned_models(run)?)?;
@@ -71,6 +75,22 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     conditions.extend(plan.conditions.iter().cloned());
     conditions.extend(run.header.conditions.iter().cloned());
     Ok(conditions)
+}
+
+/// How the server was reached, where there is something to say of it.
+fn way(plan: &Plan) -> Vec<(&'static str, &'static str)> {
+    let Target { base_url, private_ca, route, .. } = &plan.target;
+    let trust = match base_url {
+        _ if route.unverified => Some(NOT_VERIFIED),
+        _ if *private_ca => Some("Certificate authorities given by the operator"),
+        url if url.starts_with("https://") => Some("Certificate authorities of the platform"),
+        _ => None,
+    };
+    let trust = trust.map(|trust| (TLS_TRUST_LABEL, trust));
+    let own = route.client_certificate.then_some(("TLS client certificate", "Given"));
+    let proxy = route.proxy.is_some().then_some(("Proxy", "HTTP, named by the operator"));
+    let socket = base_url.starts_with("unix://").then_some(("Socket", "Unix domain"));
+    trust.into_iter().chain(own).chain(proxy).chain(socket).collect()
 }
 
 fn request_settings(plan: &Plan) -> String {

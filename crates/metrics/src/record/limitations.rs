@@ -36,6 +36,8 @@ pub(super) fn of(
     let (plan, found) = (run.plan, &run.responses);
     let found = [
         evidence(plan),
+        not_verified(plan),
+        through_proxy(plan),
         schedule::stopped(run, load),
         schedule::invalid_stages(run, load),
         responses::contaminated(run),
@@ -93,6 +95,21 @@ fn evidence(plan: &Plan) -> Option<String> {
             Some("This instrument does not know the kind of evidence.".into())
         }
     }
+}
+
+fn not_verified(plan: &Plan) -> Option<String> {
+    plan.target.route.unverified.then(|| {
+        "The server's certificate was not verified (--insecure): another server may have answered, and \
+         no gate is judged by this run unless that is allowed."
+            .to_owned()
+    })
+}
+
+fn through_proxy(plan: &Plan) -> Option<String> {
+    plan.target.route.proxy.is_some().then(|| {
+        "Requests went through an HTTP proxy: its time is in every latency, and it may hold events back."
+            .to_owned()
+    })
 }
 
 fn too_few(load: &LoadReport) -> Option<String> {

@@ -37,6 +37,7 @@ fn rules(gates: &Gates, pairing: Pairing) -> BlockRules<'_> {
         looks: None,
         outcomes: &NONE,
         allow_differing: &[],
+        insecure: InsecureRuns::Refused,
         limitations: &[],
     }
 }

@@ -2,6 +2,7 @@
 
 use streamgauge_schema::{
     Arrivals, ClientStage, LengthBasis, LengthProbe, Load, LoadShape, RateStage, SharedPrefix,
+    Target,
 };
 
 use super::*;
@@ -217,4 +218,40 @@ fn warm_up_and_limits() {
         "Measured requests whose prompt was already sent in the warm-up: 2; a cache may have served \
          them."
     ));
+}
+
+#[test]
+fn a_record_says_how_its_server_was_reached_and_not_where() {
+    let way = |base_url: &str, change: fn(&mut Target)| {
+        let mut run = Run::of_three();
+        run.plan.target.base_url = base_url.to_owned();
+        change(&mut run.plan.target);
+        let record = run.record();
+        assert_sound(&record);
+        let text = String::from_utf8(bytes(&record)).unwrap();
+        assert!(!text.contains("secret-place"), "{text}");
+        record
+    };
+    let says_trust = |record: &RunRecordV2| condition(record, "TLS trust").map(str::to_owned);
+    let plain = way("http://secret-place", |_| ());
+    assert_eq!(says_trust(&plain), None);
+    assert_eq!(condition(&plain, "Proxy"), None);
+    let platform = way("https://secret-place", |_| ());
+    assert_eq!(says_trust(&platform).unwrap(), "Certificate authorities of the platform");
+    let own = way("https://secret-place", |target| {
+        target.private_ca = true;
+        target.route.client_certificate = true;
+    });
+    assert_eq!(says_trust(&own).unwrap(), "Certificate authorities given by the operator");
+    assert_eq!(condition(&own, "TLS client certificate"), Some("Given"));
+    let nobody = way("https://secret-place", |target| target.route.unverified = true);
+    assert_eq!(says_trust(&nobody).unwrap(), "None: the server's certificate was not verified");
+    assert!(says(&nobody, "another server may have answered"));
+    let proxied = way("http://secret-place", |target| {
+        target.route.proxy = Some("http://secret-place:3128".to_owned());
+    });
+    assert_eq!(condition(&proxied, "Proxy"), Some("HTTP, named by the operator"));
+    assert!(says(&proxied, "went through an HTTP proxy"));
+    let socket = way("unix:///run/secret-place.sock", |_| ());
+    assert_eq!(condition(&socket, "Socket"), Some("Unix domain"));
 }

@@ -3,7 +3,7 @@
 use streamgauge_schema::{Digest, Direction, Gates, Json, Tally};
 
 use super::{broken, edited};
-use crate::compare::{BlockRules, Pairing, PromptOutcomes, compare_blocks};
+use crate::compare::{BlockRules, InsecureRuns, Pairing, PromptOutcomes, compare_blocks};
 use crate::sample_blocks::{Sides, add_share, metric};
 
 /// Three blocks of ten prompts: nine are right with the baseline, eight with the candidate.
@@ -27,6 +27,7 @@ fn comparison() -> Json {
         looks: None,
         outcomes: &outcomes,
         allow_differing: &[],
+        insecure: InsecureRuns::Refused,
         limitations: &[],
     };
     let [baseline, candidate] = sides.records();

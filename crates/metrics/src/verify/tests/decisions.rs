@@ -7,7 +7,7 @@ use streamgauge_schema::{
 
 use super::{COMPARISON, broken, edited};
 use crate::compare::{
-    BlockRules, Pairing, PromptOutcomes, compare_blocks, compare_point, was_compared,
+    BlockRules, InsecureRuns, Pairing, PromptOutcomes, compare_blocks, compare_point, was_compared,
 };
 use crate::decide::{DecideError, DecisionInput, decide};
 use crate::sample_blocks::{Sides, with};
@@ -167,10 +167,12 @@ fn a_record_is_evidence_only_with_the_figures_that_were_compared() {
         looks: None,
         outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
+        insecure: InsecureRuns::Refused,
         limitations: &[],
     };
     let blocks = compare_blocks(&baseline, &candidate, &rules).unwrap();
-    let points = compare_point(&baseline[..1], &candidate[..1], &[]).unwrap();
+    let points =
+        compare_point(&baseline[..1], &candidate[..1], &[], InsecureRuns::Refused).unwrap();
     let cases = [(Compared::V2(&blocks), 3), (Compared::V1(&points), 1)];
     for (compared, count) in cases {
         for record in baseline[..count].iter().chain(&candidate[..count]) {

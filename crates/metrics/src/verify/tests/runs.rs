@@ -5,7 +5,9 @@ use streamgauge_schema::{
     PublicText, RunRecordV2, Tally,
 };
 
-use crate::compare::{BlockRules, Pairing, PromptOutcomes, SERVER_LABEL, compare_blocks};
+use crate::compare::{
+    BlockRules, InsecureRuns, Pairing, PromptOutcomes, SERVER_LABEL, compare_blocks,
+};
 use crate::sample_blocks::{Sides, add_share, metric, turnover_run};
 use crate::verify::verify_runs;
 
@@ -28,6 +30,7 @@ fn compared(sides: Sides) -> (ComparisonV2, Vec<RunRecordV2>) {
         looks: None,
         outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
+        insecure: InsecureRuns::Refused,
         limitations: &[],
     };
     let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();

@@ -9,7 +9,9 @@ use streamgauge_schema::{
 };
 
 use super::blocks;
-use crate::compare::{BlockRules, MatchingCondition, Pairing, PromptOutcomes, compare_blocks};
+use crate::compare::{
+    BlockRules, InsecureRuns, MatchingCondition, Pairing, PromptOutcomes, compare_blocks,
+};
 use crate::sample_blocks::{Sides, add_share, metric, set_output_length, turnover_run};
 
 const RECORDS: &str = "../schema/tests/records";
@@ -56,6 +58,7 @@ fn the_golden_comparison_is_what_the_rule_gives() {
         looks: Some(Looks { planned_blocks: vec![4, 6, 8], look: 1 }),
         outcomes: &PromptOutcomes::NONE,
         allow_differing: &[MatchingCondition::TargetInput],
+        insecure: InsecureRuns::Refused,
         limitations: &[PublicText::new("Build and machine are confounded.").unwrap()],
     };
     let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();
@@ -84,6 +87,7 @@ fn the_golden_unstable_comparison_is_what_the_rule_gives() {
         looks: None,
         outcomes: &PromptOutcomes::NONE,
         allow_differing: &[],
+        insecure: InsecureRuns::Refused,
         limitations: &[],
     };
     let comparison = compare_blocks(&baseline, &candidate, &rules).unwrap();

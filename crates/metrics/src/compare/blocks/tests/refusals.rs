@@ -1,12 +1,13 @@
 //! What the interval rule refuses to compare.
 
 use streamgauge_schema::{
-    ComparisonV2, Digest, Direction, Gate, GateStatistic, GateVerdict, Gates, Identifier,
-    LimitationKind, Timestamp,
+    ComparisonV2, Condition, Digest, Direction, Gate, GateStatistic, GateVerdict, Gates,
+    Identifier, LimitationKind, PublicText, Timestamp,
 };
 
 use super::{TTFT, blocks, error, gates, kinds, only, rules, sound};
-use crate::compare::{BlockRules, MatchingCondition, Pairing};
+use crate::compare::{BlockRules, InsecureRuns, MatchingCondition, Pairing};
+use crate::record::{NOT_VERIFIED, TLS_TRUST_LABEL};
 use crate::sample_blocks::{Sides, metric};
 
 #[test]
@@ -166,4 +167,25 @@ fn matching_conditions() {
     assert!(error(&sources, &by_rate).contains("metric_definitions"));
     sources.candidate.iter_mut().for_each(|run| metric(run, rate).value = None);
     assert_eq!(sound(&sources, &by_rate).verdict, GateVerdict::NotEvaluated);
+}
+
+#[test]
+fn servers_that_were_not_verified() {
+    let gates = gates(&[TTFT]);
+    let refusing = rules(&gates, Pairing::ByTime);
+    let mut sides = Sides::blocks(TTFT, &blocks(4, 0.0));
+    for run in [&mut sides.baseline[1], &mut sides.candidate[2]] {
+        let [label, value] = [TLS_TRUST_LABEL, NOT_VERIFIED].map(|it| PublicText::new(it).unwrap());
+        run.conditions.push(Condition { label, value });
+    }
+    let refused = format!(
+        "baseline run {} did not verify the certificate of its server",
+        sides.baseline[1].run_id
+    );
+    assert!(error(&sides, &refusing).starts_with(&refused));
+    let allowing = BlockRules { insecure: InsecureRuns::Allowed, ..refusing };
+    let comparison = sound(&sides, &allowing);
+    let stated = comparison.limitations.iter().find(|it| it.kind == LimitationKind::Stated);
+    let stated = stated.unwrap().text.as_str();
+    assert!(stated.starts_with("Runs that did not verify the certificate of their server: 2;"));
 }
