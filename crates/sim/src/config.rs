@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::error::SimError;
-use crate::faults::{FaultKind, FaultRule};
+use crate::faults::{ConnectionRule, FaultKind, FaultRule};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const SECOND: Duration = Duration::from_secs(1);
@@ -35,6 +35,8 @@ pub struct SimConfig {
     /// Whether the connection is closed after each stream although its head promised to keep it, as
     /// llama.cpp does. Default `false`.
     pub close_after_stream: bool,
+    /// Faults by the ordinal of the connection; the first rule that applies wins. Default none.
+    pub connection_faults: Vec<ConnectionRule>,
     /// Whether the account keeps the write time of every output event. Default `false`.
     pub event_times: bool,
     /// How many events that are due may share a write. Default 1: each is a write of its own; at least
@@ -80,6 +82,7 @@ impl Default for SimConfig {
             answer_tokens: 128,
             answers: BTreeMap::new(),
             close_after_stream: false,
+            connection_faults: Vec::new(),
             event_times: false,
             events_per_write: 1,
             faults: Vec::new(),
@@ -166,6 +169,9 @@ impl SimConfig {
                 FaultKind::DropWords { count } => {
                     within("faults.count", count >= 1, count.to_string(), "at least 1")?;
                 }
+                FaultKind::Restart { pause } => {
+                    within("faults.pause", pause <= HOUR, format!("{pause:?}"), "at most an hour")?;
+                }
                 FaultKind::ChangeWord { .. }
                 | FaultKind::Close(_)
                 | FaultKind::Cross
@@ -174,8 +180,13 @@ impl SimConfig {
                 | FaultKind::OtherModel
                 | FaultKind::Reset(_)
                 | FaultKind::Stall { resume_after: None, .. }
-                | FaultKind::ThinkTags => {}
+                | FaultKind::ThinkTags
+                | FaultKind::Wire(_) => {}
             }
+        }
+        for rule in &self.connection_faults {
+            let every = rule.every.to_string();
+            within("connection_faults.every", rule.every >= 1, every, "at least 1")?;
         }
         let ratio = self.reasoning_ratio;
         within("reasoning_ratio", (0.0..=1.0).contains(&ratio), ratio.to_string(), "0 to 1")?;

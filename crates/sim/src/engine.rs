@@ -135,8 +135,8 @@ impl Plan {
         Pace::new(config, request, key).first()
     }
 
-    /// The same response under a fault. A status fault replaces the response and is no matter of a
-    /// plan, and neither is one of the answer.
+    /// The same response under a fault. A fault that replaces the response is no matter of a plan, and
+    /// neither is one of the answer.
     pub(crate) fn with_fault(mut self, fault: FaultKind) -> Self {
         match fault {
             FaultKind::Close(at) => self.cut(at, End::Close),
@@ -160,8 +160,10 @@ impl Plan {
             | FaultKind::DropWords { .. }
             | FaultKind::LengthLimited { .. }
             | FaultKind::OtherModel
+            | FaultKind::Restart { .. }
             | FaultKind::Status { .. }
-            | FaultKind::ThinkTags => {}
+            | FaultKind::ThinkTags
+            | FaultKind::Wire(_) => {}
         }
         self
     }

@@ -48,11 +48,22 @@ pub enum SimError {
 /// A text that orders no fault; [`FaultKind`](crate::FaultKind) lists what does.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "`{text}` is no fault; expected none, close:AT, cross, drop:N, end:K, length:K, model, reset:AT, \
-     stall:AT[:MS], status:CODE[:RETRY_AFTER_S] or think, where AT is head or K, K counts output events \
-     (of length words), and N is words, at least 1"
+    "`{text}` is no fault; expected none, change:K, close:AT, cross, drop:N, end:K, length:K, model, \
+     reset:AT, restart:MS, stall:AT[:MS], status:CODE[:RETRY_AFTER_S] or think, where AT is head, K or, \
+     for bytes of the response, Nb, K counts output events (of change and length words), and N is at \
+     least 1; or one of the wire: chunk:length, chunk:size, continue, drip:MS, \
+     endless:continue|head|line|stream, escapes:CODE, garbage:body|head, gzip, html:CODE, http10, \
+     large:CODE, redirect:CODE"
 )]
 pub struct FaultSyntaxError {
+    /// The text as given.
+    pub text: String,
+}
+
+/// A text that orders no fault of a connection.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{text}` is no fault of a connection; expected close, reset or silent")]
+pub struct ConnectionFaultSyntaxError {
     /// The text as given.
     pub text: String,
 }

@@ -1,4 +1,5 @@
 //! Faults as data: which request fails, how, and after how much output; and which is answered wrong.
+//! Those of `wire` spoil what HTTP carries an answer in.
 //!
 //! A fault comes from the first of these that says anything: the request's header `x-sim-fault`,
 //! its body member `"sim": {"fault": "…"}`, the [`FaultRule`]s of the configuration. The texts of
@@ -10,6 +11,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::error::FaultSyntaxError;
+
+pub use connection::{ConnectionFault, ConnectionRule};
+pub use wire::WireFault;
+
+pub(crate) mod connection;
+mod wire;
 
 /// A fault that strikes every n-th chat completion request, counted from 1 over the life of the
 /// server.
@@ -70,6 +77,11 @@ pub enum FaultKind {
     OtherModel,
     /// `reset:AT`: the connection is torn down (RST).
     Reset(FaultPoint),
+    /// `restart:MS`: every connection is closed, and for so many milliseconds nobody listens.
+    Restart {
+        /// How long the server is away.
+        pause: Duration,
+    },
     /// `stall:AT` or `stall:AT:MS`: nothing more is sent, for good or for that many milliseconds.
     Stall {
         /// Where the server falls silent.
@@ -87,6 +99,8 @@ pub enum FaultKind {
     },
     /// `think`: some thinking between `<think>` and `</think>` stands in the content before the answer.
     ThinkTags,
+    /// A fault of the wire, by its own text.
+    Wire(WireFault),
 }
 
 /// Where in a response a fault strikes.
@@ -119,6 +133,9 @@ impl FromStr for FaultKind {
 
 fn parse(text: &str) -> Option<FaultKind> {
     let parts: Vec<&str> = text.split(':').collect();
+    if let Some(fault) = WireFault::parse(&parts) {
+        return Some(FaultKind::Wire(fault));
+    }
     let point = |part: &str| match part {
         "head" => Some(FaultPoint::BeforeHead),
         count => count.parse().ok().map(FaultPoint::AfterOutputs),
@@ -135,11 +152,9 @@ fn parse(text: &str) -> Option<FaultKind> {
         ["length", count] => FaultKind::LengthLimited { after_words: count.parse().ok()? },
         ["model"] => FaultKind::OtherModel,
         ["reset", at] => FaultKind::Reset(point(at)?),
+        ["restart", ms] => FaultKind::Restart { pause: millis(ms)? },
         ["stall", at] => FaultKind::Stall { at: point(at)?, resume_after: None },
-        ["stall", at, ms] => {
-            let resume_after = Some(Duration::from_millis(ms.parse::<u32>().ok()?.into()));
-            FaultKind::Stall { at: point(at)?, resume_after }
-        }
+        ["stall", at, ms] => FaultKind::Stall { at: point(at)?, resume_after: Some(millis(ms)?) },
         ["status", code] => FaultKind::Status { code: error_status(code)?, retry_after_s: None },
         ["status", code, seconds] => FaultKind::Status {
             code: error_status(code)?,
@@ -148,6 +163,10 @@ fn parse(text: &str) -> Option<FaultKind> {
         ["think"] => FaultKind::ThinkTags,
         _ => return None,
     })
+}
+
+fn millis(text: &str) -> Option<Duration> {
+    Some(Duration::from_millis(text.parse::<u32>().ok()?.into()))
 }
 
 fn error_status(text: &str) -> Option<u16> {
@@ -165,6 +184,7 @@ impl fmt::Display for FaultKind {
             Self::LengthLimited { after_words } => write!(f, "length:{after_words}"),
             Self::OtherModel => f.write_str("model"),
             Self::Reset(at) => write!(f, "reset:{at}"),
+            Self::Restart { pause } => write!(f, "restart:{}", pause.as_millis()),
             Self::Stall { at, resume_after: None } => write!(f, "stall:{at}"),
             Self::Stall { at, resume_after: Some(pause) } => {
                 write!(f, "stall:{at}:{}", pause.as_millis())
@@ -174,6 +194,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "status:{code}:{seconds}")
             }
             Self::ThinkTags => f.write_str("think"),
+            Self::Wire(fault) => fault.fmt(f),
         }
     }
 }
@@ -188,69 +209,4 @@ impl fmt::Display for FaultPoint {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_fault_has_a_text_that_reads_back() {
-        let pause = Some(Duration::from_millis(250));
-        let cases = [
-            ("change:4", FaultKind::ChangeWord { place: 4 }),
-            ("close:head", FaultKind::Close(FaultPoint::BeforeHead)),
-            ("close:0", FaultKind::Close(FaultPoint::AfterOutputs(0))),
-            ("cross", FaultKind::Cross),
-            ("drop:3", FaultKind::DropWords { count: 3 }),
-            ("end:2", FaultKind::EndEarly { after_outputs: 2 }),
-            ("length:5", FaultKind::LengthLimited { after_words: 5 }),
-            ("model", FaultKind::OtherModel),
-            ("think", FaultKind::ThinkTags),
-            ("reset:head", FaultKind::Reset(FaultPoint::BeforeHead)),
-            ("reset:7", FaultKind::Reset(FaultPoint::AfterOutputs(7))),
-            ("stall:1", FaultKind::Stall { at: FaultPoint::AfterOutputs(1), resume_after: None }),
-            (
-                "stall:head:250",
-                FaultKind::Stall { at: FaultPoint::BeforeHead, resume_after: pause },
-            ),
-            ("status:503", FaultKind::Status { code: 503, retry_after_s: None }),
-            ("status:429:2", FaultKind::Status { code: 429, retry_after_s: Some(2) }),
-        ];
-        for (text, fault) in cases {
-            assert_eq!(parse_order(text), Ok(Some(fault)));
-            assert_eq!(fault.to_string(), text);
-        }
-        assert_eq!(parse_order("none"), Ok(None));
-    }
-
-    #[test]
-    fn other_texts_are_refused() {
-        for text in [
-            "",
-            "reset",
-            "reset:-1",
-            "end:head",
-            "cross:1",
-            "drop",
-            "drop:0",
-            "length:-1",
-            "model:",
-            "think:1",
-            "status:200",
-            "status:600",
-            "stall:1:2:3",
-            "close:1:2",
-        ] {
-            assert_eq!(parse_order(text), Err(FaultSyntaxError { text: text.to_owned() }));
-        }
-    }
-
-    #[test]
-    fn the_first_rule_that_divides_the_ordinal_wins() {
-        let reset = FaultKind::Reset(FaultPoint::BeforeHead);
-        let status = FaultKind::Status { code: 500, retry_after_s: None };
-        let rules = [FaultRule { every: 4, kind: reset }, FaultRule { every: 2, kind: status }];
-        let expected = [None, Some(status), None, Some(reset), None, Some(status)];
-        for (ordinal, fault) in (1..).zip(expected) {
-            assert_eq!(by_rule(&rules, ordinal), fault, "request {ordinal}");
-        }
-    }
-}
+mod tests;

@@ -29,7 +29,9 @@
 //!   the header `x-sim-fault` or the body member `"sim": {"fault": "…"}`, in the text form of
 //!   [`FaultKind`]; `none` switches the rules off for it. Some faults break a response, others make
 //!   its answer wrong: it crosses with another request's, lacks words, is cut, names another model or
-//!   thinks aloud.
+//!   thinks aloud. [`WireFault`]s spoil the bytes that carry it, [`ConnectionRule`]s strike connections
+//!   before any request of them is read. `README.md` beside this crate holds the list, and what a
+//!   client makes of each.
 //!
 //! [`RawServer`] plays bytes for what no proper server would send. Left out: TLS, HTTP/2, more than
 //! one choice, tools, and any queueing between requests: each is served as if it were alone.
@@ -66,22 +68,27 @@ mod crossing;
 mod engine;
 mod error;
 mod faults;
+mod gzip;
 mod paced;
 mod prompt_cache;
 mod raw;
 mod render;
+mod restart;
+mod script;
 mod seeded;
 mod server;
 mod service;
 mod socket;
 mod thread;
+mod wire;
 mod wrong;
 
 pub use account::{AccountTotals, RequestAccount, RequestOutcome};
 pub use clock::monotonic_ns;
 pub use config::{Jitter, RoleChunk, SimConfig};
-pub use error::{FaultSyntaxError, SimError};
-pub use faults::{FaultKind, FaultPoint, FaultRule};
-pub use raw::{RawServer, RawStep};
+pub use error::{ConnectionFaultSyntaxError, FaultSyntaxError, SimError};
+pub use faults::{ConnectionFault, ConnectionRule, FaultKind, FaultPoint, FaultRule, WireFault};
+pub use raw::RawServer;
+pub use script::RawStep;
 pub use server::{Sim, SimServer};
 pub use thread::{ThreadedSim, spawn_thread};

@@ -3,31 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::error::SimError;
+use crate::script::{After, RawStep, perform};
 use crate::server::listen;
-
-/// One step of a script.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RawStep {
-    /// Read one more request of the connection. The first is read before the first step.
-    AwaitRequest,
-    /// Close the connection in good order (FIN). The end of a script does so too.
-    Close,
-    /// Stay silent until the client closes the connection, then close it.
-    Hold,
-    /// Tear the connection down (RST).
-    Reset,
-    /// Stay silent for a while.
-    Wait(Duration),
-    /// Write these bytes in one go.
-    Write(Vec<u8>),
-}
 
 /// A TCP server on the loopback interface that reads a request and plays a script, whatever the
 /// request was.
@@ -108,16 +91,11 @@ async fn play(
     stream.set_nodelay(true)?;
     let mut unread = Vec::new();
     for step in std::iter::once(RawStep::AwaitRequest).chain(steps) {
-        match step {
-            RawStep::AwaitRequest => {
-                let request = read_request(&mut stream, &mut unread).await?;
-                requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
-            }
-            RawStep::Close => break,
-            RawStep::Hold => while stream.read(&mut [0; 1024]).await? > 0 {},
-            RawStep::Reset => return stream.set_zero_linger(),
-            RawStep::Wait(pause) => tokio::time::sleep(pause).await,
-            RawStep::Write(bytes) => stream.write_all(&bytes).await?,
+        if step == RawStep::AwaitRequest {
+            let request = read_request(&mut stream, &mut unread).await?;
+            requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        } else if perform(&mut stream, step).await? == After::Over {
+            return Ok(());
         }
     }
     stream.shutdown().await

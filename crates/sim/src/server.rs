@@ -1,5 +1,6 @@
 //! The running server: its listener and its connections.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,13 +20,19 @@ use crate::alarm::{Alarms, Ringer};
 use crate::config::SimConfig;
 use crate::crossing::Crossing;
 use crate::error::SimError;
+use crate::faults::ConnectionFault;
+use crate::faults::connection::by_rule;
 use crate::prompt_cache::PromptCache;
+use crate::restart::Restart;
+use crate::script::{RawStep, play};
 use crate::service::answer;
 use crate::socket::{Socket, Tap};
 
 /// Connections that may wait to be accepted: more than any burst of a load test, so that none waits
 /// for a second SYN.
 const BACKLOG: u32 = 4096;
+/// How long to wait for a descriptor, or for an address.
+const RETRY: Duration = Duration::from_millis(10);
 
 /// A simulated inference server.
 #[derive(Debug)]
@@ -34,6 +41,7 @@ pub struct Sim {
     pub(crate) config: SimConfig,
     pub(crate) crossing: Crossing,
     pub(crate) prompt_cache: PromptCache,
+    pub(crate) restart: Restart,
 }
 
 impl Sim {
@@ -61,6 +69,7 @@ impl Sim {
             config,
             crossing: Crossing::default(),
             prompt_cache: PromptCache::default(),
+            restart: Restart::default(),
         })
     }
 
@@ -83,22 +92,67 @@ impl Sim {
         (alarms, ringer): (Alarms, Ringer),
         mut stopped: oneshot::Receiver<()>,
     ) {
-        let mut tasks = JoinSet::new();
-        tasks.spawn(ringer.ring());
+        let mut ringing = JoinSet::new();
+        ringing.spawn(ringer.ring());
+        let addr = listener.local_addr();
+        let mut accepted = 0;
+        let mut listening = Some(listener);
+        while let (Some(listener), Ok(addr)) = (listening.take(), &addr) {
+            let mut connections = JoinSet::new();
+            let restart = tokio::select! {
+                _ = &mut stopped => None,
+                pause = self.restart.ordered() => Some(pause),
+                never = self.accept(&listener, &alarms, &mut accepted, &mut connections) => match never {},
+            };
+            drop(listener);
+            connections.shutdown().await;
+            if let Some(pause) = restart {
+                tokio::select! {
+                    _ = &mut stopped => {}
+                    again = self.listen_after(pause, *addr) => listening = Some(again),
+                }
+            }
+        }
+    }
+
+    /// Accepts connections for ever; each is a task of its own.
+    async fn accept(
+        self: &Arc<Self>,
+        listener: &TcpListener,
+        alarms: &Alarms,
+        accepted: &mut u64,
+        connections: &mut JoinSet<()>,
+    ) -> Infallible {
         loop {
             tokio::select! {
-                _ = &mut stopped => break,
-                Some(_) = tasks.join_next() => {}
-                accepted = listener.accept() => match accepted {
+                Some(_) = connections.join_next() => {}
+                stream = listener.accept() => match stream {
                     Ok((stream, _)) => {
-                        tasks.spawn(Arc::clone(&self).converse(alarms.clone(), stream));
+                        *accepted += 1;
+                        let fault = by_rule(&self.config.connection_faults, *accepted);
+                        match fault {
+                            None => {
+                                connections.spawn(Arc::clone(self).converse(alarms.clone(), stream))
+                            }
+                            Some(fault) => connections.spawn(struck(stream, fault)),
+                        };
                     }
                     // No descriptor is free: one becomes free when a connection ends.
-                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                    Err(_) => tokio::time::sleep(RETRY).await,
                 },
             }
         }
-        tasks.shutdown().await;
+    }
+
+    /// Listens again at an address, as soon after a pause as it can be had.
+    async fn listen_after(&self, pause: Duration, addr: SocketAddr) -> TcpListener {
+        tokio::time::sleep(pause).await;
+        loop {
+            match self.listen(addr) {
+                Ok((listener, _)) => return listener,
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
     }
 
     /// Answers the requests of one connection. Its errors are the client's departures and ordered
@@ -113,21 +167,35 @@ impl Sim {
                 answer(Arc::clone(&self), alarms.clone(), Arc::clone(&tap), request)
             })
         };
-        let connection = http1::Builder::new()
+        let mut connection = http1::Builder::new()
             .header_read_timeout(None)
             // One buffer is cheaper to hand over than an event between two pieces of framing.
             .writev(false)
             .serve_connection(TokioIo::new(socket), responder);
-        tokio::pin!(connection);
         tokio::select! {
             biased;
-            _ = connection.as_mut() => {}
+            _ = &mut connection => {}
+            script = tap.script() => {
+                let mut socket = connection.into_parts().io.into_inner();
+                let _ = play(socket.stream_mut(), script).await;
+            }
             () = tap.last_stream_ended() => {
-                connection.as_mut().graceful_shutdown();
+                Pin::new(&mut connection).graceful_shutdown();
                 let _ = connection.await;
             }
         }
     }
+}
+
+/// A connection that no request is read from.
+async fn struck(mut stream: TcpStream, fault: ConnectionFault) {
+    let step = match fault {
+        ConnectionFault::Close => RawStep::Close,
+        ConnectionFault::Reset => RawStep::Reset,
+        ConnectionFault::Silent => RawStep::Hold,
+    };
+    // Nobody is to be told when the client leaves first.
+    let _ = play(&mut stream, vec![step]).await;
 }
 
 /// Binds and listens. Needs the context of a runtime.

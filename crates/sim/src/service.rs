@@ -1,8 +1,8 @@
 //! Routes, and what a request is answered with. Sending the answer is the part of `paced`.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
@@ -19,13 +19,14 @@ use crate::answer::{Answer, compose};
 use crate::api_error::ApiError;
 use crate::chat::ChatRequest;
 use crate::crossing::Met;
-use crate::engine::Plan;
-use crate::faults::{FaultKind, by_rule, parse_order};
+use crate::engine::{Event, Plan, Step};
+use crate::faults::{FaultKind, WireFault, by_rule, parse_order};
 use crate::paced::{Delivery, PacedBody, Severed};
 use crate::render::Renderer;
 use crate::seeded::{Purpose, generator};
 use crate::server::Sim;
 use crate::socket::Tap;
+use crate::wire::{Proper, Script};
 
 type Answered = Response<Either<Full<Bytes>, PacedBody>>;
 
@@ -93,6 +94,11 @@ async fn chat(
         let error = ApiError::new(status, format!("simulated status {code}"));
         return Ok(rejection(&entry, &error, retry_after_s));
     }
+    if let Some(FaultKind::Restart { pause }) = fault {
+        entry.conclude(RequestOutcome::Faulted);
+        sim.restart.order(pause);
+        return pending().await;
+    }
 
     request.cached_words =
         sim.config.prompt_cache.then(|| sim.prompt_cache.take(&request.prompt.text));
@@ -116,6 +122,9 @@ async fn chat(
         Some(fault) => plan.with_fault(fault),
         None => plan,
     };
+    if let Some(FaultKind::Wire(fault)) = fault {
+        return spoil(fault, plan, delivery).await;
+    }
     let Some(head_due) = plan.head else {
         return Err(poll_fn(|_| delivery.poll_cut(plan.end)).await);
     };
@@ -131,6 +140,28 @@ async fn chat(
         response = response.header("keep-alive", "timeout=5, max=100");
     }
     Ok(built(response, Either::Right(PacedBody::new(delivery, plan))))
+}
+
+/// Hands the connection over to the script that a fault makes of a response, once its first output is
+/// due.
+async fn spoil(fault: WireFault, plan: Plan, mut delivery: Delivery) -> Result<Answered, Severed> {
+    let is_output = |step: &&Step| matches!(step.event, Event::Output { .. } | Event::Whole);
+    let due = plan.steps.iter().find(is_output).map_or(Duration::ZERO, |step| step.due);
+    delivery.alarms.until(delivery.due_ns(due)).await;
+    let content_type = if plan.is_whole() { "application/json" } else { "text/event-stream" };
+    let mut pieces = Vec::new();
+    for step in &plan.steps {
+        delivery.renderer.render(&plan.answer, &step.event);
+        pieces.push(delivery.renderer.take());
+    }
+    let script = Script::new(fault, &Proper { content_type, pieces });
+    if let Some(status) = script.status {
+        delivery.entry.answered(status);
+    }
+    delivery.entry.conclude(RequestOutcome::Faulted);
+    delivery.tap.order_script(script.steps);
+    // Whoever plays the script drops this answer.
+    pending().await
 }
 
 /// The answer that the request gets: its own, unless a fault makes it another one. One that is to

@@ -18,11 +18,13 @@ use tokio::sync::Notify;
 
 use crate::account::{Entry, Mark, Receipt};
 use crate::clock::{monotonic_ns, on_monotonic_clock};
+use crate::script::RawStep;
 
 /// What the HTTP side and the socket of one connection tell each other.
 #[derive(Debug, Default)]
 pub(crate) struct Tap {
     last_stream_ended: Notify,
+    script_ordered: Notify,
     state: Mutex<State>,
 }
 
@@ -31,6 +33,7 @@ struct State {
     announced: Option<Announced>,
     last_read: Receipt,
     reset_on_close: bool,
+    script: Vec<RawStep>,
     waiting: Option<Waker>,
 }
 
@@ -83,6 +86,19 @@ impl Tap {
         self.last_stream_ended.notified().await;
     }
 
+    /// In place of a response these steps are to be played, which end the connection. Whoever says so
+    /// must not answer.
+    pub(crate) fn order_script(&self, script: Vec<RawStep>) {
+        self.lock().script = script;
+        self.script_ordered.notify_one();
+    }
+
+    /// Completes after [`order_script`](Self::order_script), with the steps.
+    pub(crate) async fn script(&self) -> Vec<RawStep> {
+        self.script_ordered.notified().await;
+        std::mem::take(&mut self.lock().script)
+    }
+
     /// Runs a write of `length` bytes. If all of them went out, notes what was announced and lets
     /// the next come.
     fn write(
@@ -128,6 +144,11 @@ impl Socket {
         stream.set_nodelay(true)?;
         let control = kernel_stamps.then(|| nix::cmsg_space!(TimeSpec));
         Ok(Self { control, stream, tap })
+    }
+
+    /// The connection itself, for bytes that are no part of any account.
+    pub(crate) fn stream_mut(&mut self) -> &mut TcpStream {
+        &mut self.stream
     }
 }
 

@@ -32,8 +32,10 @@ impl Answer {
             | FaultKind::EndEarly { .. }
             | FaultKind::OtherModel
             | FaultKind::Reset(_)
+            | FaultKind::Restart { .. }
             | FaultKind::Stall { .. }
-            | FaultKind::Status { .. } => {}
+            | FaultKind::Status { .. }
+            | FaultKind::Wire(_) => {}
         }
         self
     }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde::Deserialize;
-use streamgauge_sim::{FaultKind, FaultRule, Jitter, Sim, SimConfig};
+use streamgauge_sim::{ConnectionRule, FaultRule, Jitter, Sim, SimConfig};
 
 use crate::console;
 use crate::exit::Exit;
@@ -77,11 +78,15 @@ pub(crate) struct SimArgs {
     /// Close the connection after each stream although it was promised to stay
     #[arg(long)]
     close_after_stream: bool,
-    /// Let every Nth request fail: N=status:503, N=reset:4, N=stall:4, N=close:4, N=end:4; or answer
-    /// it wrong: N=cross (with the next request), N=drop:2 and N=length:5 (words), N=change:3 (the
-    /// word at that place), N=model, N=think
+    /// Let every Nth request fail: N=status:503, N=reset:4, N=stall:4, N=close:4, N=end:4,
+    /// N=restart:500; or answer it wrong: N=cross (with the next request), N=drop:2 and N=length:5
+    /// (words), N=change:3 (the word at that place), N=model, N=think; or spoil the bytes that carry
+    /// it: N=redirect:307, N=html:503, N=drip:20, N=close:100b and so on, see the simulator's README
     #[arg(long, value_name = "N=FAULT")]
     fault: Vec<String>,
+    /// Let every Nth connection fail before any request of it is read: N=close, N=reset, N=silent
+    #[arg(long, value_name = "N=FAULT")]
+    connection_fault: Vec<String>,
     /// Answers that the server knows: one JSON object a line, {"prompt", "answer"}
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
@@ -95,6 +100,11 @@ pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
         answer_tokens: args.answer_tokens,
         answers: args.answers.as_deref().map(known_answers).transpose()?.unwrap_or_default(),
         close_after_stream: args.close_after_stream,
+        connection_faults: args
+            .connection_fault
+            .iter()
+            .map(|text| connection_rule(text))
+            .collect::<Result<_, _>>()?,
         event_times: args.event_times,
         events_per_write: args.events_per_write,
         faults: args.fault.iter().map(|text| fault_rule(text)).collect::<Result<_, _>>()?,
@@ -162,10 +172,24 @@ fn known_answers(path: &Path) -> anyhow::Result<BTreeMap<String, String>> {
 }
 
 fn fault_rule(text: &str) -> anyhow::Result<FaultRule> {
+    let (every, kind) = rule("--fault", text, "10=status:503")?;
+    Ok(FaultRule { every, kind })
+}
+
+fn connection_rule(text: &str) -> anyhow::Result<ConnectionRule> {
+    let (every, kind) = rule("--connection-fault", text, "10=reset")?;
+    Ok(ConnectionRule { every, kind })
+}
+
+/// How often a fault strikes, and which.
+fn rule<K>(flag: &str, text: &str, example: &str) -> anyhow::Result<(u64, K)>
+where
+    K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
     let (every, kind) = text
         .split_once('=')
-        .with_context(|| format!("--fault {text:?} is not N=FAULT, such as 10=status:503"))?;
-    let every = every.parse().with_context(|| format!("--fault {text:?}: N is no number"))?;
-    let kind: FaultKind = kind.parse().with_context(|| format!("--fault {text:?}"))?;
-    Ok(FaultRule { every, kind })
+        .with_context(|| format!("{flag} {text:?} is not N=FAULT, such as {example}"))?;
+    let every = every.parse().with_context(|| format!("{flag} {text:?}: N is no number"))?;
+    let kind = kind.parse().with_context(|| format!("{flag} {text:?}"))?;
+    Ok((every, kind))
 }

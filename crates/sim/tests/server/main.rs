@@ -7,4 +7,5 @@ mod connections;
 mod faults;
 mod raw;
 mod routes;
+mod wire;
 mod wrong_answers;
