@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use hyper::header::LOCATION;
 use streamgauge_schema::{Dialect, FailureClass, KernelStamps};
 
 use crate::access::Access;
@@ -11,7 +10,9 @@ use crate::connect::Connector;
 use crate::connection::Step;
 use crate::endpoint::Endpoint;
 use crate::error::AskError;
+use crate::failed::not_followed;
 use crate::no_head::no_head;
+use crate::receive::redirect_of;
 use crate::template::Template;
 use crate::text::bounded;
 use crate::way::{Unresolved, Way};
@@ -126,15 +127,13 @@ async fn get(
     ready.map_err(|error| Unanswered::new(FailureClass::PrematureEof, error))?;
     let mut exchange = connection.exchange(template.get());
     let mut status = 0;
-    let mut location = None;
+    let mut redirect = None;
     let mut answer = Vec::new();
     loop {
         match poll_fn(|cx| exchange.poll_step(cx)).await {
             Step::Head(head) => {
                 status = head.status.as_u16();
-                let value = head.headers.get(LOCATION);
-                location =
-                    value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+                redirect = redirect_of(&head);
             }
             Step::Bytes(bytes) if answer.len() + bytes.len() <= max_bytes => {
                 answer.extend_from_slice(&bytes);
@@ -151,8 +150,8 @@ async fn get(
         }
     }
     if !(200..300).contains(&status) {
-        let text = match location {
-            Some(location) => format!("redirects to {location}, which is not followed"),
+        let text = match redirect {
+            Some(target) => not_followed(&target),
             None => String::from_utf8_lossy(&answer).into_owned(),
         };
         let message = format!("status {status}: {text}");

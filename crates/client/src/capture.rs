@@ -108,6 +108,11 @@ impl CaptureWriter {
         self.bytes.push(b'\n');
     }
 
+    /// Bytes of memory that it holds.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// The bytes of the file.
     pub(crate) fn finish(mut self, end: End, at: Duration) -> Vec<u8> {
         let how = match end {

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::access::Access;
 use crate::ask::list_models;
+use crate::budget::{Budget, MAX_HELD_BYTES};
 use crate::cancel::Cancel;
 use crate::clock::RunClock;
 use crate::connect::Connector;
@@ -260,6 +261,7 @@ fn common<E>(
         event_lags: instrument.kernel_stamps == KernelStamps::All
             || instrument.time_basis == TimeBasis::Kernel,
         captures,
+        budget: Budget::new(MAX_HELD_BYTES),
         cancel: Cancel::default(),
         inflight: Arc::default(),
     })

@@ -21,9 +21,14 @@ pub(crate) fn no_head(error: &hyper::Error, tap: &Tap) -> TransportError {
 }
 
 fn what(error: &hyper::Error, tap: &Tap) -> (FailureClass, String) {
+    let before = format!("after {} bytes, before the head of an answer", tap.bytes_read());
     // A server may look at the client's certificate when the handshake is over for the client.
     if let Some(error) = io_error(error).and_then(tls_error) {
         return (FailureClass::Tls, format!("no TLS any more: {}", explained(error)));
+    }
+    if error.is_parse_too_large() {
+        let message = "the head of the answer is larger than what is read: 64 KiB, 100 headers";
+        return (FailureClass::NotEventStream, message.to_owned());
     }
     if error.is_parse() {
         let message = match is_http_2(tap.first_bytes()) {
@@ -33,11 +38,9 @@ fn what(error: &hyper::Error, tap: &Tap) -> (FailureClass, String) {
         return (FailureClass::NotEventStream, message);
     }
     if matches!(io_kind(error), Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)) {
-        return (FailureClass::Reset, "the server reset the connection unanswered".to_owned());
+        return (FailureClass::Reset, format!("the connection was reset {before}"));
     }
-    let bytes = tap.bytes_read();
-    let message = format!("the connection ended after {bytes} bytes, before the head of an answer");
-    (FailureClass::PrematureEof, message)
+    (FailureClass::PrematureEof, format!("the connection ended {before}"))
 }
 
 /// Whether a server's first eight bytes are the head of a frame of HTTP/2 that is no stream's.

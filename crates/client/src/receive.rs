@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderName, RETRY_AFTER};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderName, LOCATION, RETRY_AFTER};
 use hyper::http::response::Parts;
 use streamgauge_observer::{Observed, Observer, ObserverConfig, Progress};
 use streamgauge_schema::{End, FailureClass, Head};
 use tokio::sync::futures::Notified;
 use tokio::time::Sleep;
 
+use crate::budget::Share;
 use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
 use crate::connection::{Exchange, Step};
@@ -24,17 +25,28 @@ use crate::pool::Pool;
 const DRAIN_BYTES: usize = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_millis(250);
 
+/// After so many bytes it is looked at what the response holds, which is then more by little more than
+/// these.
+const ACCOUNTED_BYTES: usize = 16 * 1024;
+
 /// Who gets the response: an observer, and a capture where one was asked for.
 #[derive(Debug)]
 pub(crate) struct Reader {
     observer: Observer,
     capture: Option<CaptureWriter>,
+    share: Share,
+    /// Bytes that came since the share was last looked at.
+    unaccounted: usize,
 }
 
 impl Reader {
     /// A reader that has seen nothing.
-    pub(crate) fn new(config: ObserverConfig, capture: Option<CaptureWriter>) -> Self {
-        Self { observer: Observer::new(config), capture }
+    pub(crate) fn new(
+        config: ObserverConfig,
+        capture: Option<CaptureWriter>,
+        share: Share,
+    ) -> Self {
+        Self { observer: Observer::new(config), capture, share, unaccounted: 0 }
     }
 
     fn head(&mut self, head: Head) {
@@ -48,7 +60,19 @@ impl Reader {
         if let Some(capture) = &mut self.capture {
             capture.read(bytes, at);
         }
-        self.observer.feed(bytes, at)
+        let progress = self.observer.feed(bytes, at);
+        self.unaccounted += bytes.len();
+        if self.unaccounted < ACCOUNTED_BYTES || progress == Progress::Over {
+            return progress;
+        }
+        self.unaccounted = 0;
+        let held_bytes =
+            self.observer.held_bytes() + self.capture.as_ref().map_or(0, CaptureWriter::held_bytes);
+        if self.share.holds(held_bytes) {
+            return Progress::More;
+        }
+        self.observer.stop(FailureClass::OverBudget);
+        Progress::Over
     }
 
     /// What was observed, and the bytes of the capture.
@@ -65,6 +89,8 @@ pub(crate) struct Received {
     pub(crate) started: Instant,
     /// When the head of the response had arrived.
     pub(crate) headers: Option<Instant>,
+    /// Where the server wants the request to go instead.
+    pub(crate) redirect: Option<String>,
     /// How the reading ended.
     pub(crate) ended: Ended,
 }
@@ -95,6 +121,7 @@ pub(crate) async fn receive(
     let handed_over = Instant::now();
     let tap = exchange.connection().tap().clone();
     let mut headers = None;
+    let mut redirect = None;
     let ended = loop {
         let next = poll_fn(|cx| {
             if let Poll::Ready(step) = exchange.poll_step(cx) {
@@ -114,6 +141,7 @@ pub(crate) async fn receive(
             Ok(Step::End(end)) => break Ended::Body(end),
             Ok(Step::Head(parts)) => {
                 headers = Some(at);
+                redirect = redirect_of(&parts);
                 reader.head(head_of(&parts));
             }
             Ok(Step::Bytes(bytes)) => {
@@ -125,7 +153,13 @@ pub(crate) async fn receive(
             }
         }
     };
-    Received { started: tap.first_write().unwrap_or(handed_over), headers, ended }
+    Received { started: tap.first_write().unwrap_or(handed_over), headers, redirect, ended }
+}
+
+/// Where a redirect leads. It is not followed.
+pub(crate) fn redirect_of(parts: &Parts) -> Option<String> {
+    let location = parts.headers.get(LOCATION).filter(|_| parts.status.is_redirection())?;
+    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
 }
 
 fn head_of(parts: &Parts) -> Head {

@@ -12,6 +12,7 @@ use streamgauge_observer::{Observed, ObserverConfig};
 use streamgauge_schema::End;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::budget::Budget;
 use crate::connection::{Connection, Origin};
 use crate::receive::{Ended, Interrupts, Reader, receive};
 use crate::tap::Tap;
@@ -42,7 +43,7 @@ pub async fn replay_http(
     let mut connection = Connection::over(Box::new(saved), tap, Origin::default()).await?;
     connection.ready().await?;
     let mut exchange = connection.exchange(hyper::Request::new(Full::<Bytes>::default()));
-    let mut reader = Reader::new(config, None);
+    let mut reader = Reader::new(config, None, Budget::new(usize::MAX).share());
     let received = receive(&mut exchange, &mut reader, Some(zero), Interrupts::none()).await;
     let how = match received.ended {
         Ended::Unanswered(error) => return Err(error),

@@ -14,16 +14,18 @@ use streamgauge_schema::{
 };
 
 use crate::access::Access;
+use crate::budget::Budget;
 use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
 use crate::clock::{RunClock, micros};
 use crate::connect::Connector;
 use crate::connection::Connection;
 use crate::error::TransportError;
+use crate::failed;
 use crate::lags;
 use crate::no_head::no_head;
 use crate::pool::Pool;
-use crate::receive::{Ended, Interrupts, Reader, receive, release};
+use crate::receive::{Ended, Interrupts, Reader, Received, receive, release};
 use crate::run_dir::write_private;
 use crate::tap::Tap;
 use crate::template::Template;
@@ -50,6 +52,8 @@ pub(crate) struct Common {
     pub(crate) event_lags: bool,
     /// Folder for captures of the responses.
     pub(crate) captures: Option<PathBuf>,
+    /// The memory that all responses together may take.
+    pub(crate) budget: Arc<Budget>,
     /// Ends all requests.
     pub(crate) cancel: Cancel,
     /// How many requests are being sent or answered.
@@ -83,6 +87,7 @@ struct Attempt {
     /// Before its first byte was written; where none was, when the attempt began.
     started: Instant,
     headers: Option<Instant>,
+    redirect: Option<String>,
     finished: Instant,
     result: AttemptResult,
 }
@@ -145,8 +150,13 @@ impl Sender {
         let common = &*self.common;
         let begun = Instant::now();
         line.attempts += 1;
-        let without_answer =
-            |result| Attempt { started: begun, headers: None, finished: Instant::now(), result };
+        let without_answer = |result| Attempt {
+            started: begun,
+            headers: None,
+            redirect: None,
+            finished: Instant::now(),
+            result,
+        };
         let mut connection = match self.acquire_unless_cancelled(line).await {
             Ok(connection) => connection,
             Err(result) => return without_answer(result),
@@ -189,7 +199,8 @@ impl Sender {
         if matches!(result, AttemptResult::Observed(_)) {
             release(exchange, &self.pool);
         }
-        Attempt { started: received.started, headers: received.headers, finished, result }
+        let Received { started, headers, redirect, .. } = received;
+        Attempt { started, headers, redirect, finished, result }
     }
 
     async fn acquire_unless_cancelled(
@@ -224,7 +235,7 @@ impl Sender {
 impl Common {
     fn reader(&self) -> Box<Reader> {
         let capture = self.captures.is_some().then(|| CaptureWriter::new(self.dialect));
-        Box::new(Reader::new(self.observer.clone(), capture))
+        Box::new(Reader::new(self.observer.clone(), capture, self.budget.share()))
     }
 
     fn interrupts(&self, zero: Instant) -> Interrupts<'_> {
@@ -276,7 +287,7 @@ impl Common {
         line.elapsed_us = micros(last.finished.saturating_duration_since(zero));
         let (completion, failure, observed) = match last.result {
             AttemptResult::Observed(observed) => {
-                let failure = failure_of(&observed.observation);
+                let failure = failed::of_observed(&observed, last.redirect.as_deref());
                 let completion =
                     if failure.is_none() { Completion::Succeeded } else { Completion::Failed };
                 (completion, failure, Some(observed))
@@ -289,7 +300,8 @@ impl Common {
             AttemptResult::NotSent => (Completion::NotSent, None, None),
             AttemptResult::Cancelled(observed) => (Completion::Cancelled, None, observed),
             AttemptResult::TimedOut(class, observed) => {
-                let failure = Failure { class, message: self.limit_message(class) };
+                let observation = observed.as_deref().map(|observed| &observed.observation);
+                let failure = failed::of_limit(class, &self.limits, observation);
                 (Completion::TimedOut, Some(failure), observed)
             }
         };
@@ -298,7 +310,7 @@ impl Common {
             message: bounded(&self.access.redact(&failure.message)),
             ..failure
         });
-        let Observed { observation, extraction } = *observed?;
+        let Observed { observation, extraction, .. } = *observed?;
         line.elapsed_us = observation.elapsed_us;
         line.observation = Some(self.presentable(observation, line));
         self.observer.keep_texts.then(|| Box::new(extraction))
@@ -328,18 +340,6 @@ impl Common {
             .map(|(name, value)| (self.access.redact(&name), value))
             .collect();
         observation
-    }
-
-    fn limit_message(&self, class: FailureClass) -> String {
-        match class {
-            FailureClass::ConnectTimeout => {
-                format!("not connected within {} ms", self.limits.connect_timeout_ms)
-            }
-            FailureClass::IdleTimeout => {
-                format!("no bytes for {} ms", self.limits.idle_timeout_ms)
-            }
-            _ => format!("not finished within {} ms", self.limits.timeout_ms),
-        }
     }
 }
 
@@ -392,25 +392,4 @@ fn unanswered(error: &hyper::Error, to_repeat: Option<Bytes>, tap: &Tap) -> Atte
         }
         None => AttemptResult::Failed(unanswered),
     }
-}
-
-/// Why an observed response did not succeed; `None` when it did.
-fn failure_of(observation: &Observation) -> Option<Failure> {
-    if let Some(error) = &observation.error {
-        let message = match (&error.message, error.class) {
-            (Some(message), FailureClass::HttpStatus) => {
-                format!("status {}: {message}", observation.http_status)
-            }
-            (Some(message), _) => message.clone(),
-            (None, FailureClass::HttpStatus) => format!("status {}", observation.http_status),
-            (None, class) => {
-                format!("{class} after {} events, {} bytes", observation.events, observation.bytes)
-            }
-        };
-        return Some(Failure { class: error.class, message });
-    }
-    (!observation.succeeded()).then(|| Failure {
-        class: FailureClass::NoOutput,
-        message: format!("{} events, none with output", observation.events),
-    })
 }

@@ -172,6 +172,14 @@ impl Events {
         self.failure.get_or_insert(failure);
     }
 
+    /// Bytes of memory that what is kept of the events takes, up to what a single event may hold.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.tally.held_bytes()
+            + self.timeline.held_bytes()
+            + self.token_counts.held_bytes()
+            + size_of::<[u32; 2]>() * self.output_ends.capacity()
+    }
+
     fn event(&mut self, event: SseEvent<'_>) {
         let moment = self.timeline.dispatched();
         let index = moment.event;

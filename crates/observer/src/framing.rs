@@ -71,6 +71,14 @@ impl Decoder {
         }
     }
 
+    /// Bytes of memory that it holds.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match self {
+            Self::EventStream(decoder) => decoder.held_bytes(),
+            Self::Lines(decoder) => decoder.held_bytes(),
+        }
+    }
+
     /// Takes the rest of the last line end off the front of `read`.
     pub(crate) fn finish_line_end(&mut self, read: &mut &[u8]) {
         if let Self::EventStream(decoder) = self {

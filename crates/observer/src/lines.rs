@@ -80,6 +80,11 @@ impl LineDecoder {
         item(torn, self.position - torn.len() as u64, self.limits)
     }
 
+    /// Bytes of memory that it holds.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.torn.capacity()
+    }
+
     /// Bytes taken from the reads so far.
     pub(crate) fn position(&self) -> u64 {
         self.position

@@ -22,12 +22,16 @@ pub struct Observed {
     pub observation: Observation,
     /// What the events said; the same for any cut of the bytes into reads.
     pub extraction: Extraction,
+    /// The beginning of a body that was refused or is no stream, at most 2 KiB, where it holds no
+    /// message: as it came, but for what is no UTF-8.
+    pub head_of_body: Option<String>,
 }
 
 /// What the receive loop knows besides the events.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) head: Option<Head>,
+    pub(crate) head_of_body: Option<String>,
     pub(crate) body: BodyKind,
     pub(crate) ending: Option<Ending>,
     pub(crate) elapsed_us: u64,
@@ -41,7 +45,7 @@ impl Observed {
         note_coalesced_stream(&mut events);
         let extraction = extraction(&events, &facts);
         let observation = observation(events, &extraction, &facts);
-        Self { observation, extraction }
+        Self { observation, extraction, head_of_body: facts.head_of_body }
     }
 }
 

@@ -18,6 +18,9 @@ use crate::tally::Tally;
 /// Bytes of a refused response that are kept for the server's message.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
+/// Bytes of a body without a message that are handed out in place of one.
+const MAX_HEAD_BYTES: usize = 2 * 1024;
+
 /// Whether an observer wants more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -113,6 +116,37 @@ impl Observer {
         if self.over_us.is_some() { Progress::Over } else { Progress::More }
     }
 
+    /// Bytes of memory that the response takes: what is kept of its body, lines whose end has not come,
+    /// texts, and times.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.body.kept.capacity() + self.decoder.held_bytes() + self.events.held_bytes()
+    }
+
+    /// Ends the reading for a reason of the reader's own, which counts as the failure unless one was
+    /// found before. What came stays, and so does a success.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use streamgauge_observer::{Observer, ObserverConfig, Progress};
+    /// use streamgauge_schema::{Dialect, End, Ending, FailureClass};
+    ///
+    /// let mut observer = Observer::new(ObserverConfig::new(Dialect::OpenaiChat));
+    /// let at = Duration::from_millis(5);
+    /// observer.feed(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n", at);
+    /// observer.stop(FailureClass::OverBudget);
+    /// assert_eq!(observer.feed(b"data: more", at), Progress::Over);
+    /// let observation = observer.finish(End::Clean, at).observation;
+    /// assert_eq!(observation.error.map(|error| error.class), Some(FailureClass::OverBudget));
+    /// assert_eq!((observation.ending, observation.output_events), (Some(Ending::Truncated), 1));
+    /// ```
+    pub fn stop(&mut self, class: FailureClass) {
+        if self.over_us.is_none() {
+            self.events.fail(Failure::of(class));
+            self.end();
+        }
+    }
+
     /// Says how the body ended, and when; gives what was observed.
     #[must_use]
     pub fn finish(mut self, end: End, at: Duration) -> Observed {
@@ -134,8 +168,10 @@ impl Observer {
                 (BodyKind::Stream, Some(self.conclude_transfer(end)))
             }
         };
+        let head_of_body = self.refused_body();
         let facts = Facts {
             head: self.head,
+            head_of_body,
             body,
             ending,
             elapsed_us: self.over_us.unwrap_or(self.events.timeline.now_us()),
@@ -259,6 +295,17 @@ impl Observer {
                 Some(b'[' | b'<') => true,
                 _ => false,
             }
+    }
+
+    /// The beginning of a body that is the only thing which tells why there is no answer.
+    fn refused_body(&self) -> Option<String> {
+        let failure = self.events.failure.as_ref()?;
+        let untold =
+            matches!(failure.class, FailureClass::HttpStatus | FailureClass::NotEventStream)
+                && failure.message.is_none();
+        let kept = &self.body.kept[..self.body.kept.len().min(MAX_HEAD_BYTES)];
+        let readable = declared(self.head.as_ref()) != Declared::Compressed && !kept.is_empty();
+        (untold && readable).then(|| String::from_utf8_lossy(kept).into_owned())
     }
 
     fn conclude_refused(&mut self) -> (BodyKind, Option<Ending>) {

@@ -151,6 +151,12 @@ impl SseDecoder {
         }
     }
 
+    /// Bytes of memory that it holds.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let Block { name, data, comments, .. } = &self.block;
+        [&self.line, name, data, comments].map(Vec::capacity).iter().sum()
+    }
+
     /// Takes bytes from the front of `read` up to the end of the next item. `None` when all of
     /// `read` was taken without completing one.
     #[inline]

@@ -119,6 +119,15 @@ impl Tally {
         Some(choice.map_or([0, 0], |choice| [bytes(&choice.reasoning), bytes(&choice.content)]))
     }
 
+    /// Bytes of memory that the texts take.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let texts =
+            self.choices.list().iter().flat_map(|choice| [&choice.reasoning, &choice.content]);
+        texts.map(String::capacity).sum::<usize>()
+            + self.refusal.capacity()
+            + self.timings.capacity()
+    }
+
     /// Where the current event begins in the body.
     pub(crate) fn offset(&self) -> u64 {
         self.offset

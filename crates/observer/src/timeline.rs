@@ -62,6 +62,12 @@ impl Timeline {
         self.now_us = self.now_us.max(at_us);
     }
 
+    /// Bytes of memory that the single arrivals take.
+    pub(crate) fn held_bytes(&self) -> usize {
+        size_of::<u64>() * self.arrivals_us.capacity()
+            + size_of::<u32>() * self.not_generated.capacity()
+    }
+
     /// The time of what happens now.
     pub(crate) fn now_us(&self) -> u64 {
         self.now_us

@@ -26,6 +26,11 @@ impl TokenCounts {
         }
     }
 
+    /// Bytes of memory that they take.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.tokens.as_ref().map_or(0, |tokens| size_of::<u64>() * tokens.capacity())
+    }
+
     /// Tokens of each output event, if there was any and each carried a count above the one before.
     pub(crate) fn into_tokens(self) -> Option<Vec<u64>> {
         self.tokens.filter(|tokens| !tokens.is_empty())

@@ -57,6 +57,8 @@ closed_vocabulary! {
         NoOutput = "no_output",
         /// 2xx, but neither a stream nor one JSON object.
         NotEventStream = "not_event_stream",
+        /// The responses under way together took more memory than allowed.
+        OverBudget = "over_budget",
         /// The data of one event is longer than allowed.
         OversizedEvent = "oversized_event",
         /// A line is longer than allowed.
@@ -131,6 +133,7 @@ impl FailureClass {
             Self::ErrorEvent
             | Self::NoOutput
             | Self::NotEventStream
+            | Self::OverBudget
             | Self::OversizedEvent
             | Self::OversizedLine
             | Self::OversizedStream

@@ -30,7 +30,7 @@
 //!   [`FaultKind`]; `none` switches the rules off for it. Some faults break a response, others make
 //!   its answer wrong: it crosses with another request's, lacks words, is cut, names another model or
 //!   thinks aloud. [`WireFault`]s spoil the bytes that carry it, [`ConnectionRule`]s strike connections
-//!   before any request of them is read. `README.md` beside this crate holds the list, and what a
+//!   before any request of them is answered. `README.md` beside this crate holds the list, and what a
 //!   client makes of each.
 //!
 //! [`RawServer`] plays bytes for what no proper server would send. Left out: TLS, HTTP/2, more than

@@ -11,6 +11,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::ReceiveTimestampns;
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
@@ -187,8 +188,10 @@ impl Sim {
     }
 }
 
-/// A connection that no request is read from.
+/// A connection that no request is answered on.
 async fn struck(mut stream: TcpStream, fault: ConnectionFault) {
+    // A client that had not heard yet that its connection stands could not tell what was struck.
+    let _ = stream.read(&mut [0; 16 * 1024]).await;
     let step = match fault {
         ConnectionFault::Close => RawStep::Close,
         ConnectionFault::Reset => RawStep::Reset,

@@ -84,7 +84,7 @@ pub(crate) struct SimArgs {
     /// it: N=redirect:307, N=html:503, N=drip:20, N=close:100b and so on, see the simulator's README
     #[arg(long, value_name = "N=FAULT")]
     fault: Vec<String>,
-    /// Let every Nth connection fail before any request of it is read: N=close, N=reset, N=silent
+    /// Let every Nth connection fail when its first bytes come: N=close, N=reset, N=silent
     #[arg(long, value_name = "N=FAULT")]
     connection_fault: Vec<String>,
     /// Answers that the server knows: one JSON object a line, {"prompt", "answer"}

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use streamgauge_schema::{Completion, Ending, FailureClass};
+use streamgauge_client::Access;
+use streamgauge_schema::{Completion, Dialect, Ending, FailureClass};
 use streamgauge_sim::{RawServer, RawStep};
 
-use crate::plan::{lines, plan};
+use crate::plan::{lines, lines_with, plan, request};
 
 const HEAD: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -91,18 +92,26 @@ async fn the_request_is_over_at_its_end_mark_though_the_body_goes_on() {
 }
 
 #[tokio::test]
-async fn redirects_and_garbage_are_failures_with_their_class() {
-    let redirect =
-        "HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n";
-    for (bytes, class) in [
-        (redirect, FailureClass::HttpStatus),
-        ("SSH-2.0-OpenSSH_9.2\r\n", FailureClass::NotEventStream),
-    ] {
-        let steps = vec![RawStep::Write(bytes.as_bytes().to_vec()), RawStep::Close];
+async fn a_redirect_is_named_and_no_key_is_sent_where_it_leads() {
+    let elsewhere = RawServer::start(vec![answer()]).await.unwrap();
+    let mut access = Access::default();
+    access.headers.add_api_key("s3cret-key", Dialect::OpenaiChat).unwrap();
+    for status in [301, 302, 303, 307, 308] {
+        let target = format!("http://{}/v1?key=s3cret-key", elsewhere.addr());
+        let redirect =
+            format!("HTTP/1.1 {status} Moved\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n");
+        let steps = vec![RawStep::Write(redirect.into_bytes()), RawStep::Close];
         let server = RawServer::start(steps).await.unwrap();
-        let (lines, _) = lines(&plan(&format!("http://{}", server.addr()), 1, 1)).await;
-        assert_eq!(lines[0].failure.as_ref().unwrap().class, class, "{bytes:?}");
+        let plan = plan(&format!("http://{}", server.addr()), 1, 1);
+        let requests = |stage, index| request(stage, index, "");
+        let (lines, _) = lines_with(&plan, &access, requests).await;
+        let failure = lines[0].failure.as_ref().unwrap();
+        assert_eq!(failure.class, FailureClass::HttpStatus);
+        let shown = target.replace("s3cret-key", "[redacted]");
+        let expected = format!("status {status}: redirects to {shown}, which is not followed");
+        assert_eq!(failure.message, expected);
     }
+    assert_eq!(elsewhere.requests(), Vec::<Vec<u8>>::new());
 }
 
 /// sub2api#4691: nothing on the way may hold the stream back to compress it.

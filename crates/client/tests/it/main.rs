@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
 
 mod connections;
+mod faults;
 mod fixtures;
 mod journal;
 mod limits;

@@ -22,7 +22,7 @@ use crate::plan::{lines_with, plan, request};
 
 /// A certificate, who signed it, and its key.
 pub(crate) struct Identity {
-    certificate: Certificate,
+    pub(crate) certificate: Certificate,
     key: KeyPair,
 }
 
@@ -39,7 +39,7 @@ impl Identity {
     }
 
     /// A certificate that an authority signed, and that of the authority.
-    fn signed(name: &str, authority_name: &str) -> (Self, Certificate) {
+    pub(crate) fn signed(name: &str, authority_name: &str) -> (Self, Certificate) {
         let mut authority = CertificateParams::new(Vec::new()).unwrap();
         authority.distinguished_name.push(DnType::CommonName, authority_name);
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

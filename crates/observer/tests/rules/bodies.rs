@@ -12,7 +12,7 @@ fn a_whole_answer_has_texts_and_counts_but_no_times() {
     let folded_reads = [(29_000, &folded[..41]), (30_000, &folded[41..])];
     for reads in [reads, folded_reads] {
         for head in [None, content_type("application/json"), content_type("text/event-stream")] {
-            let Observed { observation, extraction } =
+            let Observed { observation, extraction, .. } =
                 observe_with(config(), head, &reads, End::Clean);
             assert!(observation.succeeded());
             assert_eq!((observation.body, observation.events), (BodyKind::Json, 1));
@@ -149,4 +149,43 @@ fn without_texts_kept_everything_else_is_the_same() {
     let short = observe_with(short, None, &reads, End::Clean);
     assert_eq!(short.extraction.content_text.0, "tex");
     assert_eq!(anomaly(&short, AnomalyKind::OverLimit), Some((1, 0)));
+}
+
+#[test]
+fn a_body_without_a_message_is_shown_by_its_beginning() {
+    let page = "<h1>Sign in</h1>\n";
+    let long = "no ".repeat(1_000);
+    let failed = |status, encoding: Option<&str>, body: &str| {
+        let head = Head {
+            status,
+            content_type: Some("text/plain".to_owned()),
+            content_encoding: encoding.map(str::to_owned),
+            ..Head::default()
+        };
+        observe_with(config(), Some(head), &[(1, body)], End::Clean).head_of_body
+    };
+    assert_eq!(failed(503, None, page).as_deref(), Some(page));
+    assert_eq!(failed(200, None, page).as_deref(), Some(page));
+    assert_eq!(failed(500, None, &long).map(|head| head.len()), Some(2 * 1024));
+    assert_eq!(failed(503, None, r#"{"error":"no"}"#), None, "it is the message");
+    assert_eq!(failed(503, None, ""), None);
+    assert_eq!(failed(503, Some("gzip"), "\u{1f}\u{8b}"), None);
+    assert_eq!(failed(200, None, "data: {}\n\n"), None, "a stream is none of these");
+}
+
+#[test]
+fn what_a_response_holds_grows_with_what_is_kept_and_not_with_what_passes() {
+    let mut observer =
+        Observer::new(ObserverConfig { keep_arrivals: false, keep_texts: false, ..config() });
+    let event = format!("data: {TEXT}\n\n");
+    let at = Duration::from_millis(1);
+    observer.feed(event.as_bytes(), at);
+    let before = observer.held_bytes();
+    for _ in 0..10_000 {
+        observer.feed(event.as_bytes(), at);
+    }
+    assert_eq!(observer.held_bytes(), before);
+    observer.feed("data: ".as_bytes(), at);
+    observer.feed(&[b'a'; 1 << 20], at);
+    assert!(observer.held_bytes() >= 1 << 20);
 }

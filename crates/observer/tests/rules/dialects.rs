@@ -136,7 +136,7 @@ const ANSWERS: [(Dialect, &str); 8] = [
 ];
 
 fn check_texts(dialect: Dialect, observed: &Observed, reasons: bool) {
-    let Observed { observation, extraction } = observed;
+    let Observed { observation, extraction, .. } = observed;
     assert_eq!(observation.dialect, dialect);
     assert!(observation.succeeded(), "{dialect}: {:?}", observation.error);
     assert_eq!(extraction.content_text.0, "Oak", "{dialect}");
@@ -174,7 +174,7 @@ fn whole_answers_of_every_dialect_are_read_whether_it_was_named_or_not() {
             let observed = observe_as(asked, content_type("application/json"), answer);
             let reasons = answer.contains("tree");
             check_texts(dialect, &observed, reasons);
-            let Observed { observation, extraction } = observed;
+            let Observed { observation, extraction, .. } = observed;
             assert_eq!((observation.body, observation.events), (BodyKind::Json, 1), "{dialect}");
             assert_eq!(observation.first_output_us, None, "{dialect}");
             assert_eq!((extraction.generated_events, extraction.done_seen), (0, false));
@@ -242,7 +242,7 @@ fn tool_calls_count_from_their_first_arguments_in_every_dialect() {
         ),
     ] {
         let observed = observe_as(Some(dialect), None, &stream(name, &[start, arguments]));
-        let Observed { observation, extraction } = observed;
+        let Observed { observation, extraction, .. } = observed;
         assert_eq!(extraction.first_output_event, Some(1), "{dialect}");
         assert_eq!(extraction.tool_call_events, 1, "{dialect}");
         assert_eq!((observation.output_events, observation.generated_events), (1, 0), "{dialect}");
@@ -307,7 +307,7 @@ fn lines_are_framed_by_line_feeds_alone() {
         observer.feed(body.as_bytes(), Duration::from_millis(7));
         // The last line has no end, but it is whole: it came with the last read.
         let observed = observer.finish(End::Clean, Duration::from_millis(900));
-        let Observed { observation, extraction } = &observed;
+        let Observed { observation, extraction, .. } = &observed;
         assert_eq!(extraction.content_text.0, "a\u{2028}b");
         assert_eq!((extraction.events_total, extraction.malformed_events), (4, 1));
         assert_eq!((extraction.ending, extraction.done_seen), (Some(Ending::Complete), true));

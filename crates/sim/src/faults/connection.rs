@@ -1,4 +1,4 @@
-//! Faults that strike a connection before any request of it is read.
+//! Faults that strike a connection before any request of it is answered.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct ConnectionRule {
     pub kind: ConnectionFault,
 }
 
-/// What happens to a connection as soon as it was accepted.
+/// What happens to a connection when its first bytes come, a request's or those of a handshake.
 ///
 /// ```
 /// use streamgauge_sim::ConnectionFault;
