@@ -35,6 +35,7 @@ use crate::stood::Compared;
 pub use blocks::{BlockRules, compare_blocks};
 pub(crate) use build::build_as_compared;
 pub use error::CompareError;
+pub use gates::prompts_needed;
 pub(crate) use gates::samples_needed;
 pub(crate) use gathered::{compared_run, figure_of, share_of, value_of};
 pub use insecure::InsecureRuns;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use clap::Command;
 use streamgauge_client::{Endpoint, Proxy};
-use streamgauge_metrics::MatchingCondition;
+use streamgauge_metrics::{MatchingCondition, prompts_needed};
 use streamgauge_schema::{
     Activation, Gates, GatesFault, Identifier, Load, QualificationArm, QualificationPhase,
     QualificationPlan, QualificationSide, QualificationTurnover, Visit,
@@ -17,6 +17,7 @@ use super::file::PlanFile;
 use super::flags::{Place, Table, arguments, merged, of_turnover, turnover};
 use super::schedule::{Schedule, ScheduleArgs};
 use crate::args::run::RunArgs;
+use crate::console;
 use crate::flags::{Flags, Merged, Source, command, from_folder};
 use crate::gates::{needs_grader, read_gates, unknown_metric};
 use crate::input::read_text;
@@ -171,7 +172,27 @@ impl Resolved {
         advice.extend(
             idle.map(|cell| format!("cell {}: {}", cell.name, never_said(cell.load.requests))),
         );
+        advice.extend(self.too_few_prompts());
         advice
+    }
+
+    /// Cells of which the right answers could not pass their gate whatever both builds answer.
+    fn too_few_prompts(&self) -> Option<String> {
+        let alpha = self.plan.gates.alpha() / self.plan.planned_blocks.len().max(1) as f64;
+        let needed = prompts_needed(&self.plan.gates, alpha)?;
+        let is_small =
+            |cell: &&PlannedCell| cell.baseline.asked.is_graded() && cell.load.requests < needed;
+        let small = self.cells.iter().filter(is_small);
+        let named: Vec<String> =
+            small.map(|cell| format!("{} ({})", cell.name, cell.load.requests)).collect();
+        (!named.is_empty()).then(|| {
+            format!(
+                "too few graded prompts for the gate on right answers (pass_ratio) to pass, even where \
+                 both builds answer every one alike: it takes {needed}, and these cells have fewer: {}; \
+                 give them more prompts, or the gate a wider limit",
+                console::listed(named.into_iter())
+            )
+        })
     }
 }
 

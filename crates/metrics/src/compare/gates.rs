@@ -8,6 +8,7 @@ use streamgauge_schema::{
 use super::CompareError;
 use crate::catalogue::{PASS_RATIO, spec};
 use crate::gate::LIMIT_PERCENT;
+use crate::paired_share::alike_pairs_needed;
 use crate::statistic::Statistic;
 
 /// Samples that must lie beyond a quantile on average before it is judged.
@@ -33,6 +34,23 @@ pub(super) fn take_correctness(gates: &mut Vec<GateInForce>, graded: bool) -> Op
             min_samples: samples_needed(GateStatistic::RunValue),
         })
     })
+}
+
+/// Fewest different prompts by which a candidate can pass the gate on right answers where both sides
+/// answer each of them alike, at this chance of error. The limit is that of a gate on `pass_ratio`, or
+/// the one that graded runs have where none is stated. `None` where no number is enough.
+///
+/// ```
+/// use streamgauge_metrics::prompts_needed;
+/// use streamgauge_schema::Gates;
+/// // Five percentage points, and one look at 95 %.
+/// assert_eq!(prompts_needed(&Gates::default(), 0.05), Some(86));
+/// ```
+#[must_use]
+pub fn prompts_needed(gates: &Gates, alpha: f64) -> Option<u64> {
+    let stated = gates.gates().iter().find(|gate| gate.metric.as_str() == PASS_RATIO);
+    let limit_percent = stated.map_or(LIMIT_PERCENT, |gate| gate.limit_percent);
+    alike_pairs_needed(limit_percent / 100.0, 1.0 - alpha)
 }
 
 fn one(gate: &Gate, metric: &Metric) -> Result<GateInForce, CompareError> {

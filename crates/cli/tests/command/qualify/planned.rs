@@ -162,3 +162,34 @@ fn what_lets_in_stands_nowhere() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
+
+#[test]
+fn graded_prompts_that_are_too_few_are_told_before_anything_runs() {
+    let bench = Bench::new();
+    let dataset = |lines: usize| -> String {
+        (0..lines)
+            .map(|n| format!("{{\"id\": \"q{n}\", \"prompt\": \"Say {n}.\", \"expect\": {{\"exact_text\": \"{n}\"}}}}\n"))
+            .collect()
+    };
+    let plan = |top: &str, requests: usize| {
+        let run = format!("requests = {requests}\ndataset = \"graded.jsonl\"\nnonce = true");
+        format!("{top}{}", GOOD.replace("requests = 24", &run))
+    };
+    std::fs::write(bench.path("graded.jsonl"), dataset(90)).unwrap();
+    let wide = "blocks = 3\n[[gate]]\nmetric = \"pass_ratio\"\nlimit_percent = 20\n";
+    for (top, requests, said) in [
+        ("blocks = 3\n", 86, None),
+        ("blocks = 3\n", 85, Some("it takes 86, and these cells have fewer: c1 (85)")),
+        ("[until_decided]\nmax_blocks = 6\n", 90, Some("it takes 99,")),
+        (wide, 20, None),
+        (wide, 19, Some("it takes 20,")),
+    ] {
+        bench.plan(&plan(top, requests));
+        let planned = bench.qualify(&["--plan-only"]);
+        assert_eq!(planned.code, Some(0), "{}", planned.stderr);
+        match said {
+            Some(said) => assert!(planned.stderr.contains(said), "{}", planned.stderr),
+            None => assert_eq!(planned.stderr, "", "{requests}"),
+        }
+    }
+}
