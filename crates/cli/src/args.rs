@@ -24,6 +24,7 @@ use crate::commands::{
 /// may ship.
 #[derive(Debug, Parser)]
 #[command(name = "streamgauge", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(max_term_width = 120)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -32,8 +33,8 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done, and every judged gate passed
-  1    a gate or a strict turnover failed, a record did not verify, or `decide` refused to promote
-       against a gate
+  1    a gate or a strict turnover failed, a record did not verify, or
+       `decide` refused to promote against a gate
   2    bad arguments, unreadable or malformed input, differing conditions
   3    inconclusive, not evaluated or ineligible
   4    the server was unreachable, or nothing succeeded

@@ -154,7 +154,8 @@ fn one_a_line(cases: impl Iterator<Item = Case>) -> anyhow::Result<Vec<u8>> {
     Ok(lines)
 }
 
-fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
+/// A file, to be read from its beginning.
+pub(crate) fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
     let file = open_regular(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(BufReader::with_capacity(PIECE_BYTES, file))
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufReader;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{AnswerReader, RunDir, bounded, open_regular};
+use streamgauge_client::{AnswerReader, RunDir, bounded};
 use streamgauge_grade::{GivenAnswer, RepeatedAnswers};
 use streamgauge_schema::{
     AnswerLine, Completion, Digest, Document, Plan, RequestLine, RunRecord, Stage,
 };
 
 use crate::input::read_document;
-use crate::rebuild::{open_journal, read_plan};
+use crate::rebuild::{open, open_journal, read_plan};
 
 /// More rounds than anybody asks for.
 pub(crate) const MOST_REPETITIONS: u64 = 1_000;
@@ -152,8 +152,7 @@ fn record(dir: &RunDir) -> anyhow::Result<RunRecord> {
 /// The answers that were kept, by the place of their request.
 fn kept(dir: &RunDir) -> anyhow::Result<HashMap<u64, AnswerLine>> {
     let path = dir.answers();
-    let file = open_regular(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut answers = AnswerReader::new(BufReader::new(file), &path);
+    let mut answers = AnswerReader::new(BufReader::new(open(&path)?), &path);
     let mut found = HashMap::new();
     while let Some(answer) = answers.next_answer()? {
         found.insert(answer.index, answer);

@@ -63,6 +63,7 @@ pub(crate) fn report_comparison(compared: Compared<'_>, args: &ReportArgs) -> an
         args.check()?;
         std::fs::write(path, show::junit(compared)?)
             .with_context(|| format!("cannot write the JUnit report to {}", path.display()))?;
+        console::remark(&path.display().to_string());
     }
     Ok(())
 }

@@ -12,6 +12,8 @@ mod page;
 mod run;
 mod search;
 mod table;
+#[cfg(test)]
+mod tests;
 mod turnover;
 mod vllm;
 

@@ -56,7 +56,7 @@ pub enum RunError<E> {
         reason: String,
     },
     /// The plan cannot be digested.
-    #[error("the plan has no digest: {0}")]
+    #[error("the plan has no digest")]
     Plan(#[from] CanonicalError),
     /// The host name has no address.
     #[error("cannot resolve {host}: {reason}")]

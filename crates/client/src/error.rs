@@ -106,7 +106,7 @@ pub enum TlsError {
     #[error("the platform offers no certificate authorities; name a file with --ca-file")]
     NoRoots,
     /// TLS cannot be set up.
-    #[error("TLS cannot be set up: {0}")]
+    #[error("TLS cannot be set up")]
     Setup(#[from] rustls::Error),
 }
 

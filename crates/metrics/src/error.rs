@@ -80,7 +80,11 @@ pub enum RecordError {
         contradiction: String,
     },
     /// The journal was written for another plan.
-    #[error("the journal belongs to the plan {journal}, this plan is {plan}")]
+    #[error(
+        "the journal belongs to the plan {}…, this plan is {}…",
+        journal.prefix(12),
+        plan.prefix(12)
+    )]
     PlanDiffers {
         /// Digest of the plan that was given.
         plan: Digest,

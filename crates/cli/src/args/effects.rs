@@ -152,9 +152,10 @@ const EFFECTS: &[Effect] = &[
     },
     Effect {
         flag: "steady_window",
-        acts: |run| !run.output.dry_run && !is_search(run) && prints_pages(run),
-        advice: "--steady-window prints tables, and neither --dry-run nor --search nor --format json \
-                 or vllm has any of a run: leave one of them out (records hold both windows)",
+        acts: |run| has_tables_of_a_run(run),
+        advice: "--steady-window prints tables, and neither --dry-run nor --search nor a turnover nor \
+                 --format json or vllm has any of a run: leave one of them out (records hold both \
+                 windows)",
     },
     Effect {
         flag: "format",
@@ -231,6 +232,11 @@ fn sends_by_rate(run: &RunArgs) -> bool {
 /// Whether a run is printed in tables.
 fn prints_pages(run: &RunArgs) -> bool {
     matches!(run.output.format, RunFormat::Markdown | RunFormat::Table)
+}
+
+/// Whether tables of a run's figures are printed.
+fn has_tables_of_a_run(run: &RunArgs) -> bool {
+    has_vllm_block(run) && prints_pages(run)
 }
 
 /// Whether a run has what vLLM's block shows.

@@ -25,11 +25,12 @@ pub(super) const BASE_URL: &str = "OPENAI_BASE_URL";
 #[command(after_help = "\
 Examples:
   streamgauge run --simulate
-  streamgauge run --base-url http://127.0.0.1:8000 --concurrency 1,8,32 --requests 200
-  streamgauge run --base-url http://127.0.0.1:8000 --request-rate 4,8 --duration 60
-  streamgauge run --base-url http://127.0.0.1:8000 --search rate --goodput ttft:500 e2e:5000
-  streamgauge run --base-url https://host/v1 --dataset prompts.jsonl --ignore-eos --name build-7
-  streamgauge run --base-url http://127.0.0.1:11434 --api ollama-chat --model NAME")]
+  streamgauge run --base-url http://host:11434 --api ollama-chat --model NAME
+  export OPENAI_BASE_URL=http://127.0.0.1:8000    # or --base-url each time
+  streamgauge run --concurrency 1,8,32 --requests 200
+  streamgauge run --request-rate 4,8 --duration 60
+  streamgauge run --search rate --goodput ttft:500 e2e:5000
+  streamgauge run --dataset prompts.jsonl --ignore-eos --name build-7")]
 pub(crate) struct RunArgs {
     /// Flags of this command by their long names, in TOML; those given here win
     #[arg(long, value_name = "FILE")]
@@ -58,8 +59,9 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    /// Address of the server, with or without /v1; unix:///path/of.sock is a Unix-domain socket, and
-    /// unix:///path/of.sock:/v1 has a path there
+    /// Address of the server, with or without /v1
+    ///
+    /// unix:///path/of.sock is a Unix-domain socket, and unix:///path/of.sock:/v1 has a path there
     #[arg(long, env = BASE_URL, hide_env_values = true, value_name = "URL")]
     #[arg(aliases = ["target", "url"])]
     pub(crate) base_url: Option<String>,
@@ -122,9 +124,10 @@ pub(crate) struct ServerArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Prompts")]
 pub(crate) struct PromptArgs {
-    /// Prompts: one JSON object a line, {"id", "prompt" | "messages", "max_tokens"?, "expect"?,
-    /// "at_ms"?}, or a file in the ShareGPT layout; only a chat API takes messages. At most 4 GiB,
-    /// and 64 MiB a line
+    /// File of prompts, one JSON object a line, or in the ShareGPT layout
+    ///
+    /// A line is {"id", "prompt" | "messages", "max_tokens"?, "expect"?, "at_ms"?}; only a chat API
+    /// takes messages. At most 4 GiB, and 64 MiB a line
     #[arg(long, value_name = "FILE")]
     #[arg(aliases = ["dataset-path"])]
     pub(crate) dataset: Option<PathBuf>,
@@ -233,11 +236,14 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     #[arg(aliases = ["benchmark-duration", "max-seconds"])]
     pub(crate) duration: Option<f64>,
-    /// Requests under way at once, a new one as soon as one has ended; several numbers make one
-    /// cell each. Numbers that change with time are one cell: 1..64:60s,64:5m [default: 1]
+    /// Requests under way at once; several numbers make one cell each [default: 1]
+    ///
+    /// A new one begins as soon as one has ended. Numbers that change with time are one cell:
+    /// 1..64:60s,64:5m
     #[arg(long, value_name = "N[,N…]", value_parser = parse_clients)]
     pub(crate) concurrency: Option<Sweep<Clients>>,
-    /// Requests a second, sent whether or not others have ended; several rates make one cell each.
+    /// Requests a second, whether or not others have ended; several rates make one cell each
+    ///
     /// Rates that change with time are one cell: 10:30s,10..50:1m
     #[arg(long, value_name = "R[,R…]", value_parser = parse_rates)]
     pub(crate) request_rate: Option<Sweep<Rates>>,
@@ -482,8 +488,9 @@ pub(crate) struct OutputArgs {
     /// Print the figures of the steady window too
     #[arg(long, hide_short_help = true)]
     pub(crate) steady_window: bool,
-    /// Print the resolved plan, each cell's first request and who would be contacted, and send
-    /// nothing but questions for models and version
+    /// Print the resolved plan, each cell's first request and who would be contacted
+    ///
+    /// Nothing is sent but questions for models and version
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

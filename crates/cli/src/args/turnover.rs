@@ -5,12 +5,12 @@
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
-use clap::{ArgGroup, Args, Command, FromArgMatches};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgGroup, Args, Command, FromArgMatches, ValueEnum};
 use streamgauge_schema::{Identifier, OutputPolicy, TurnoverReport};
 use streamgauge_workload::{Clients, TurnoverPrompts, WorkloadError};
 
-use super::run::{InstrumentArgs, LimitArgs, OutputArgs, RunArgs, ServerArgs};
+use super::run::{InstrumentArgs, LimitArgs, OutputArgs, RunArgs, RunFormat, ServerArgs};
 use super::values::{Sweep, Temperature, parse_identifier, parse_temperature};
 
 /// What the flags of a turnover's own stand under.
@@ -27,14 +27,16 @@ const TOKENS_BESIDES: u64 = 64;
 #[command(group(ArgGroup::new("server").required(true).multiple(true)
     .args(["base_url", "simulate"])))]
 #[command(after_help = "\
-Each request asks for its own marker and then the word, a number of times; as soon as one has ended, the
-next one is sent. The markers find answers that cross in a batch, the words steps that a scheduler loses
+Each request asks for its own marker and then the word, a number of times; as soon as one has ended, the \
+next one is sent. The markers find answers that cross in a batch, the words steps that a scheduler loses \
 or repeats. A strict run fails when one answer is not exact.
 
 Examples:
-  streamgauge turnover --base-url http://127.0.0.1:8000 --concurrency 12
-  streamgauge turnover --base-url http://127.0.0.1:8000 --concurrency 64 --waves 20 --repeats 2
-  streamgauge turnover --base-url http://127.0.0.1:8000 --policy observe --word blue --count 64")]
+  export OPENAI_BASE_URL=http://127.0.0.1:8000    # or --base-url each time
+  streamgauge turnover --concurrency 12
+  streamgauge turnover --concurrency 64 --waves 20 --repeats 2
+  streamgauge turnover --policy observe --word blue --count 64")]
+#[command(mut_arg("format", without_vllm), mut_arg("steady_window", |flag| flag.hide(true)))]
 pub(crate) struct TurnoverArgs {
     /// Flags of this command by their long names, in TOML; those given here win
     #[arg(long, value_name = "FILE")]
@@ -51,6 +53,13 @@ pub(crate) struct TurnoverArgs {
     pub(crate) instrument: InstrumentArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// The formats of a run but for vLLM's block, which has no line for what a turnover finds.
+fn without_vllm(format: Arg) -> Arg {
+    let formats = RunFormat::value_variants().iter().filter(|it| **it != RunFormat::Vllm);
+    let named = PossibleValuesParser::new(formats.filter_map(ValueEnum::to_possible_value));
+    format.value_parser(named.try_map(|name| RunFormat::from_str(&name, false)))
 }
 
 /// What is asked, how often and of how many at once.

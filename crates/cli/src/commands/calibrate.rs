@@ -13,12 +13,12 @@ use crate::signals::stop_on_signal;
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A simulated server in a second process answers fifty events a second to each stream and keeps an
-account of when it wrote them. On an idle machine the errors are this client's own; leave the
+A simulated server in a second process answers fifty events a second to each stream and keeps an \
+account of when it wrote them. On an idle machine the errors are this client's own; leave the \
 machine alone meanwhile, and give client and server a processor each.
 
-After the rows asked for comes one of 32 streams that the server writes as fast as it can: its
-events/s are the most that this client observes here. A rate of events beyond that is no test of a
+After the rows asked for comes one of 32 streams that the server writes as fast as it can: its \
+events/s are the most that this client observes here. A rate of events beyond that is no test of a \
 server, and `run --calibrate` warns of it.
 
 Example:

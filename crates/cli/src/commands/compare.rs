@@ -24,9 +24,8 @@ use crate::show;
 #[command(after_help = "\
 Examples:
   streamgauge compare runs/old-… runs/new-…
-  streamgauge compare --baseline runs/old-c1 runs/old-c8 --candidate runs/new-c1 runs/new-c8 \\
-      --out comparison.json
-  streamgauge compare --rule interval --baseline runs/old-* --candidate runs/new-*")]
+  streamgauge compare --baseline old/* --candidate new/* --out comparison.json
+  streamgauge compare --rule interval --baseline old/* --candidate new/*")]
 pub(crate) struct CompareArgs {
     /// The baseline and the candidate, where each is one path
     #[arg(num_args = 2, value_names = ["BASELINE", "CANDIDATE"])]

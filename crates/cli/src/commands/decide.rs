@@ -24,14 +24,14 @@ use crate::show::{self, Page};
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("choice").required(true).args(["promote", "retain"]))]
 #[command(after_help = "\
-The comparison is not changed. Promoting against a gate that did not pass is refused with exit
-code 1 unless --override says why; an --override that overrides nothing is refused with 2. A
+The comparison is not changed. Promoting against a gate that did not pass is refused with exit \
+code 1 unless --override says why; an --override that overrides nothing is refused with 2. A \
 comparison or a ledger that does not verify is refused with 1.
 
 Examples:
-  streamgauge decide comparison.json --retain --by \"A. Person\" --reason \"slower to answer\"
-  streamgauge decide comparison.json --promote --by \"A. Person\" --reason \"mends a crash\" \\
-      --override \"the crash costs more than 9 percent\"")]
+  streamgauge decide comparison.json --retain --by \"A. Person\" --reason \"slower\"
+  streamgauge decide comparison.json --promote --by \"A. Person\" \\
+      --reason \"mends a crash\" --override \"the crash costs more than 9 percent\"")]
 pub(crate) struct DecideArgs {
     /// The comparison that is decided on
     comparison: PathBuf,

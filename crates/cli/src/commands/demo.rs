@@ -26,6 +26,12 @@ const CANDIDATE_INTERVAL: Duration = Duration::from_micros(11_200);
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+It takes half a minute, contacts nothing, and exits with 0 whatever its verdict is.
+
+Examples:
+  streamgauge demo
+  streamgauge demo --out /tmp/demo --no-progress")]
 pub(crate) struct DemoArgs {
     /// Folder in which the directory of the qualification is made
     #[arg(long, value_name = "FOLDER", default_value = "qualifications")]

@@ -21,14 +21,14 @@ pub(crate) const REPORT: &str = "determinism.json";
 /// Arguments of `determinism`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Both are run directories of `run --determinism`, of the same prompts. The candidate is held against
-the baseline on those prompts alone that the baseline answers the same each time. Exit code 1 where
-an answer is another one, or is not the same each time any more; 3 where nothing could be held
+Both are run directories of `run --determinism`, of the same prompts. The candidate is held against \
+the baseline on those prompts alone that the baseline answers the same each time. Exit code 1 where \
+an answer is another one, or is not the same each time any more; 3 where nothing could be held \
 against it.
 
 Example:
-  streamgauge run … --dataset datasets/arithmetic-v1.jsonl --determinism 3 --out old
-  streamgauge run … --dataset datasets/arithmetic-v1.jsonl --determinism 3 --out new
+  streamgauge run … --dataset prompts.jsonl --determinism 3 --out old
+  streamgauge run … --dataset prompts.jsonl --determinism 3 --out new
   streamgauge determinism old/* new/*")]
 pub(crate) struct DeterminismArgs {
     /// Run directory of the baseline

@@ -16,10 +16,10 @@ use crate::records::{LoadedRun, load};
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A key is written only where its figure is the one that the other tool would have found, but for the
-larger of 1 ms and 1 percent; every other key is null, and standard error says why. The latencies
-and the request rate need the run directory: only its journal tells when events without output came,
-and only its plan has the rate as a number. `*_itl_ms` are the gaps between events, as in vLLM's own
+A key is written only where its figure is the one that the other tool would have found, but for the \
+larger of 1 ms and 1 percent; every other key is null, and standard error says why. The latencies \
+and the request rate need the run directory: only its journal tells when events without output came, \
+and only its plan has the rate as a number. `*_itl_ms` are the gaps between events, as in vLLM's own \
 files: an event can hold several tokens.
 
 Example:

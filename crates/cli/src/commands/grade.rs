@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use streamgauge_client::{AnswerReader, RunDir, open_regular, read_file, write_new};
+use streamgauge_client::{AnswerReader, RunDir, read_file, write_new};
 use streamgauge_schema::{
     Digest, Grades, LengthBasis, Plan, PromptSource, Stage, digest_bytes, read_typed,
 };
@@ -22,15 +22,19 @@ use crate::console;
 use crate::exit::Exit;
 use crate::grading::{Answered, Expectations, Expected, Receipts, Wrong};
 use crate::input::read_dataset;
-use crate::rebuild::{open_journal, read_plan, rebuild};
+use crate::rebuild::{open, open_journal, read_plan, rebuild};
 use crate::show::{self, Page};
 
 /// Arguments of `grade`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The answers are those that `run --keep-answers` kept; what they are held against is the \"expect\" of
-the dataset's lines, which are found by their prompts. No timing changes. A run directory that has a
-record or receipts already is left as it is, and the graded run is written beside it.")]
+The answers are those that `run --keep-answers` kept; what they are held against is the \"expect\" of \
+the dataset's lines, which are found by their prompts. No timing changes. A run directory that has a \
+record or receipts already is left as it is, and the graded run is written beside it.
+
+Examples:
+  streamgauge run … --dataset prompts.jsonl --no-grade --keep-answers
+  streamgauge grade runs/build-7-… --dataset corrected.jsonl")]
 pub(crate) struct GradeArgs {
     /// Run directory
     run_dir: PathBuf,
@@ -49,7 +53,7 @@ pub(crate) fn grade(args: &GradeArgs) -> anyhow::Result<Exit> {
         );
     }
     let plan = read_plan(&dir)?;
-    let expected = Arc::new(expected(&plan, &args.dataset)?);
+    let expected = Arc::new(expected(&plan, &dir.plan(), &args.dataset)?);
     let (grades, wrong) = graded(&dir, expected)?;
     if grades.receipts.is_empty() {
         bail!(
@@ -70,10 +74,13 @@ pub(crate) fn grade(args: &GradeArgs) -> anyhow::Result<Exit> {
     Ok(if eligible { Exit::Done } else { Exit::Inconclusive })
 }
 
-/// What the run's prompts have to be answered, by this file.
-fn expected(plan: &Plan, file: &Path) -> anyhow::Result<Expected> {
+/// What the prompts of a run have to be answered, by this file.
+fn expected(plan: &Plan, of: &Path, file: &Path) -> anyhow::Result<Expected> {
     let PromptSource::Dataset { nonce, .. } = plan.workload.source else {
-        bail!("the run's prompts were synthetic: no dataset says what is expected of them");
+        bail!(
+            "{}: the run's prompts were synthetic: no dataset says what is expected of them",
+            of.display()
+        );
     };
     let bytes = read_dataset(file)?;
     let dataset = Dataset::parse(&bytes, &file.display().to_string())?;
@@ -89,12 +96,13 @@ fn expected(plan: &Plan, file: &Path) -> anyhow::Result<Expected> {
         settings: plan.request.clone(),
         prompts: Prompts::Dataset { dataset, reuse: Reuse::Repeat, nonce },
         target_input_tokens: None,
-        lengths: lengths(plan)?,
+        lengths: lengths(plan).with_context(|| of.display().to_string())?,
         suite_version: plan.workload.suite_version.clone(),
         requests: if is_same || nonce.is_some() { plan.load.requests } else { lines },
         repetitions: if is_same { plan.workload.repetitions.unwrap_or(1) } else { 1 },
         warmup: 0,
-    })?;
+    })
+    .with_context(|| file.display().to_string())?;
     Expected::of_lines(&expectations, &requests)
 }
 
@@ -115,7 +123,7 @@ fn graded(dir: &RunDir, expected: Arc<Expected>) -> anyhow::Result<(Grades, Vec<
     let (all, mut kept) = (answered.len(), 0);
     let mut receipts = Receipts::new(expected);
     let path = dir.answers();
-    let mut answers = AnswerReader::new(BufReader::new(open_regular(&path)?), &path);
+    let mut answers = AnswerReader::new(BufReader::new(open(&path)?), &path);
     while let Some(answer) = answers.next_answer()? {
         let prompt = answer.prompt_sha256;
         if let Some(answered) = answered.remove(&prompt) {
@@ -147,8 +155,9 @@ fn answered(dir: &RunDir) -> anyhow::Result<HashMap<Digest, Answered>> {
         let (id, index) = (answered.id.clone(), answered.index);
         if let Some(other) = found.insert(line.prompt_sha256, answered) {
             bail!(
-                "requests {} and {index}{} were sent the same prompt, and receipts are joined by \
+                "{}: requests {} and {index}{} were sent the same prompt, and receipts are joined by \
                  prompts",
+                path.display(),
                 other.index,
                 id.map_or_else(String::new, |id| format!(" ({})", console::printable(&id)))
             );
@@ -164,8 +173,9 @@ fn write(dir: &RunDir, grades: &Grades) -> anyhow::Result<RunDir> {
         write_new(&dir.grades(), &bytes, 0o600)?;
         return Ok(dir.clone());
     }
-    let path = fs::canonicalize(dir.path())?;
-    let mut name = path.file_name().context("the run directory has no name")?.to_owned();
+    let shown = dir.path().display();
+    let path = fs::canonicalize(dir.path()).with_context(|| format!("cannot read {shown}"))?;
+    let mut name = path.file_name().with_context(|| format!("{shown} has no name"))?.to_owned();
     name.push(format!("-graded-{}", Digest::of(&bytes).prefix(4)));
     let beside = RunDir::at(&path.with_file_name(name));
     if beside.path().exists() {

@@ -25,18 +25,18 @@ pub(crate) const REQUESTS: &str = "requests.jsonl";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Tools and the files that are read:
-  vllm      what `vllm bench serve --save-result` writes, best with --save-detailed
+  vllm      what `vllm bench serve --save-result --save-detailed` writes
   aiperf    profile_export.jsonl, or profile_export_aiperf.json
   guidellm  benchmarks.json
   sglang    what `bench_serving --output-file` names, best with --output-details
 
-Each run becomes a directory with record.json and, where the file has single requests,
-requests.jsonl. Its metrics bear the tool's word in their names and the tool's definition: they
+Each run becomes a directory with record.json and, where the file has single requests, \
+requests.jsonl. Its metrics bear the tool's word in their names and the tool's definition: they \
 are compared with those of the same tool (`compare --rule interval --gates FILE`), never with ours.
 
 Examples:
-  streamgauge import vllm openai-chat-infqps-concurrency8-small-20261130-101500.json
-  streamgauge import aiperf artifacts/profile_export.jsonl --name nightly --model small")]
+  streamgauge import vllm openai-chat-infqps-concurrency8-small-20261130.json
+  streamgauge import aiperf artifacts/profile_export.jsonl --name nightly")]
 pub(crate) struct ImportArgs {
     /// The tool that wrote the file
     #[arg(value_parser = parse_tool)]
@@ -80,6 +80,9 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     let mut texts = Vec::new();
     for run in &runs {
         let dir = write(run, &args.out, &options.name)?;
+        if args.format == Format::Json {
+            console::remark(&dir.record().display().to_string());
+        }
         texts.push(show::record(&run.record, &dir.record(), Page::of(args.format)));
     }
     if args.format == Format::Json {

@@ -13,8 +13,8 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  streamgauge init                      # writes run.toml, for `streamgauge run --config run.toml`
-  streamgauge init qualify              # writes qualify.toml, for `streamgauge qualify qualify.toml`
+  streamgauge init                      # run.toml, for `run --config run.toml`
+  streamgauge init qualify              # qualify.toml, for `qualify`
   streamgauge init run -o nightly.toml")]
 pub(crate) struct InitArgs {
     /// Command that the file is for

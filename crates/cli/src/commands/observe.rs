@@ -17,8 +17,8 @@ use crate::input::{read_bytes, read_stdin};
 /// Arguments of `observe`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is a capture that `run --capture` wrote, a whole HTTP response (.http), or a bare body (.sse,
-.ndjson). What stands in `-` is told by how it begins. Only captures know times; the reads of other
+A file is a capture that `run --capture` wrote, a whole HTTP response (.http), or a bare body (.sse, \
+.ndjson). What stands in `-` is told by how it begins. Only captures know times; the reads of other \
 files arrive a microsecond apart.
 
 Examples:

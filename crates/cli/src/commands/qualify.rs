@@ -25,7 +25,7 @@ use crate::signals::{SAVING, stop_on_signal};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  streamgauge qualify kernel-change.toml --plan-only --from qualifications/earlier-…
+  streamgauge qualify kernel-change.toml --plan-only --from qualifications/…
   streamgauge qualify kernel-change.toml
   streamgauge qualify kernel-change.toml --until-decided --max-blocks 12
   streamgauge qualify --resume qualifications/kernel-change-…")]

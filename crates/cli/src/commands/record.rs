@@ -15,6 +15,13 @@ use crate::rebuild::{Rebuilt, rebuild};
 
 /// Arguments of `record`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A record that is there already is compared with what plan and journal give, and never written over: \
+exit code 1 where they differ.
+
+Examples:
+  streamgauge record runs/build-7-…
+  streamgauge record runs/build-7-… --record-version 1 > record-v1.json")]
 pub(crate) struct RecordArgs {
     /// Run directory
     run_dir: PathBuf,

@@ -15,10 +15,10 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  streamgauge report --html runs/build-7-…             # a run: writes report.html into it
-  streamgauge report --html qualifications/change-…    # its comparison, with its runs' curves
-  streamgauge report --html comparison.json runs       # any comparison; its runs lie in a folder
-  streamgauge report --html runs/build-7-search-….json # a search, and its probes beside it
+  streamgauge report --html runs/build-7-…             # report.html in the run
+  streamgauge report --html qualifications/change-…    # its last comparison
+  streamgauge report --html comparison.json runs       # with its runs' curves
+  streamgauge report --html runs/build-7-search-….json # with its probes
   streamgauge report --html -o sweep.html runs/c1-… runs/c8-… runs/c32-…
   streamgauge report --csv requests runs/build-7-… > requests.csv
   streamgauge report --csv metrics runs -o metrics.csv")]

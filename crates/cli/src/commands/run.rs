@@ -110,12 +110,11 @@ fn print_vllm_block(measured: &Measured) -> anyhow::Result<()> {
 fn say_which_are_stable(measured: &Measured, format: Format) -> anyhow::Result<()> {
     let (report, repeated) = determinism::of_run(&measured.dir)?;
     let shown = show::determinism(&report, &repeated.names, format);
+    let path = measured.dir.path().join(determinism::REPORT);
+    let shown = format!("{shown}\n\n{}", path.display());
     match format {
         Format::Json => console::remark(&shown),
-        Format::Markdown | Format::Table => {
-            let path = measured.dir.path().join(determinism::REPORT);
-            console::result(&format!("{shown}\n\n{}", path.display()))?;
-        }
+        Format::Markdown | Format::Table => console::result(&shown)?,
     }
     Ok(())
 }

@@ -14,6 +14,10 @@ const QUALIFICATION_FILE: &str = "qualification-file";
 
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  streamgauge schema
+  streamgauge schema run-record > run-record.schema.json")]
 pub(crate) struct SchemaArgs {
     /// Kind of document [default: print which there are]
     #[arg(value_parser = PossibleValuesParser::new(names()))]

@@ -19,7 +19,7 @@ use crate::signals::{stop_on_signal, stopped};
 /// Arguments of `sim`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The server keeps an account of each request at /sim/account: when it was received and when its
+The server keeps an account of each request at /sim/account: when it was received and when its \
 first and last event were written, by the machine's monotonic clock.
 
 Examples:

@@ -31,8 +31,8 @@ use crate::rebuild::{first_difference, open_at_rest, rebuild};
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A decision is held against its comparison where that is named too, or lies beside it, and a
-comparison against those records of its runs. A ledger is held against the decisions that lie
+A decision is held against its comparison where that is named too, or lies beside it, and a \
+comparison against those records of its runs. A ledger is held against the decisions that lie \
 beside it, a dataset against its manifest.
 
 Examples:

@@ -7,7 +7,7 @@ use crate::args::Format;
 /// Blanks between two columns.
 const GAP: u16 = 2;
 
-/// A table whose columns after the first are aligned to the right. A heading may have two lines.
+/// A table. Columns of words are aligned to the left, others to the right. A heading may have two lines.
 pub(crate) fn table<const N: usize>(
     format: Format,
     header: [&str; N],
@@ -20,14 +20,18 @@ pub(crate) fn table<const N: usize>(
     } else {
         table.load_style(presets::NOTHING).set_header(header);
     }
+    let mut of_words = [false; N];
     for row in rows {
+        for (cell, of_words) in row.iter().zip(&mut of_words) {
+            *of_words |= cell.starts_with(char::is_alphabetic);
+        }
         table.add_row(row);
     }
-    for (place, column) in table.column_iter_mut().enumerate() {
+    for ((place, column), of_words) in table.column_iter_mut().enumerate().zip(of_words) {
         if format != Format::Markdown {
             column.set_padding((if place == 0 { 0 } else { GAP }, 0));
         }
-        if place > 0 {
+        if place > 0 && !of_words {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }

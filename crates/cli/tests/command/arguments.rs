@@ -4,36 +4,63 @@ use serde_json::Value;
 
 use crate::process::{finish, run, streamgauge};
 
+/// A command's help on a terminal of this width.
+fn help_of(command: &str, flag: &str, columns: &str) -> String {
+    let words = command.split_whitespace().chain([flag]);
+    let finished = finish(streamgauge().args(words).env("COLUMNS", columns));
+    assert_eq!(finished.code, Some(0), "{command}: {}", finished.stderr);
+    finished.stdout
+}
+
+/// The commands, as the help lists them: none can be forgotten.
+fn commands() -> Vec<String> {
+    let all = help_of("", "--help", "200");
+    let list = all.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    let names = list.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
+    let names: Vec<String> = names.filter(|name| name != "help").collect();
+    assert!(names.len() > 15, "{names:?}");
+    names
+}
+
 #[test]
 fn help() {
-    const COMMANDS: [&str; 20] = [
-        "",
-        "calibrate",
-        "compare",
-        "completions",
-        "decide",
-        "demo",
-        "determinism",
-        "export",
-        "grade",
-        "import",
-        "init",
-        "observe",
-        "qualify",
-        "record",
-        "report",
-        "run",
-        "schema",
-        "sim",
-        "turnover",
-        "verify",
-    ];
-    for command in COMMANDS {
-        let words = command.split_whitespace().chain(["--help"]);
-        let finished = run(words);
-        assert_eq!(finished.code, Some(0));
+    for command in commands().iter().map(String::as_str).chain([""]) {
         let name = if command.is_empty() { "all" } else { command };
-        insta::assert_snapshot!(format!("help_{name}"), finished.stdout);
+        let shown = [("-h", "80"), ("--help", "100")].map(|(flag, columns)| {
+            let call = format!("$ streamgauge {command} {flag}").replace("  ", " ");
+            format!("{call}   # {columns} columns\n{}", help_of(command, flag, columns))
+        });
+        insta::assert_snapshot!(format!("help_{name}"), shown.join("\n"));
+    }
+}
+
+#[test]
+fn help_can_be_read_and_copied_at_any_width() {
+    for command in commands() {
+        let [narrow, wide, widest] =
+            ["80", "120", "200"].map(|columns| help_of(&command, "--help", columns));
+        let is_call =
+            |line: &&str| ["  streamgauge ", "  export "].iter().any(|it| line.starts_with(it));
+        let calls = |text: &str| -> Vec<String> {
+            text.lines().filter(is_call).map(str::to_owned).collect()
+        };
+        assert!(!calls(&wide).is_empty(), "{command} has no example");
+        assert_eq!(calls(&narrow), calls(&wide), "{command}: an example is broken at 80 columns");
+        assert_eq!(wide, widest, "{command}: lines longer than can be read");
+        let lines: Vec<&str> = narrow.lines().collect();
+        let long =
+            lines.iter().find(|line| line.chars().count() > 80 && !line.starts_with("Usage"));
+        assert_eq!(long, None, "{command}");
+        for pair in lines.windows(2) {
+            // Prose ends where its terminal does: the next word had no room.
+            let is_prose = |line: &str| line.starts_with(|first: char| first != ' ');
+            let next = pair[1].split_whitespace().next().unwrap_or_default();
+            let room = 80 - pair[0].chars().count().min(80);
+            assert!(
+                !(is_prose(pair[0]) && is_prose(pair[1])) || next.chars().count() + 1 > room,
+                "{command}: a line that is cut in the middle of its paragraph: {pair:?}"
+            );
+        }
     }
 }
 
