@@ -411,7 +411,8 @@ fn no_gate_is_judged_by_a_server_that_was_not_verified_unless_that_is_allowed() 
     for (old, new, side) in
         [(&insecure, &verified, Side::Baseline), (&verified, &insecure, Side::Candidate)]
     {
-        let compare = |rule| compare_point(&[old.clone()], &[new.clone()], &[], rule);
+        let compare =
+            |rule| compare_point(std::slice::from_ref(old), std::slice::from_ref(new), &[], rule);
         let run_id = insecure.run_id().clone();
         let refused = compare(InsecureRuns::Refused).unwrap_err();
         assert_eq!(refused, CompareError::Insecure { side, run_id });
