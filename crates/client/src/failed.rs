@@ -3,6 +3,8 @@
 use streamgauge_observer::Observed;
 use streamgauge_schema::{AnomalyKind, Failure, FailureClass, Limits, Observation};
 
+use crate::budget::MAX_HELD_BYTES;
+
 /// What is said of a redirect.
 pub(crate) fn not_followed(target: &str) -> String {
     format!("redirects to {target}, which is not followed")
@@ -15,6 +17,12 @@ pub(crate) fn of_observed(observed: &Observed, redirect: Option<&str>) -> Option
         let message = match (&error.message, error.class) {
             (_, FailureClass::HttpStatus) => refused(observed, redirect),
             (Some(message), _) => message.clone(),
+            (None, FailureClass::OverBudget) => format!(
+                "all responses under way together took {} MiB of memory, which is the most; this one \
+                 was ended after {}",
+                MAX_HELD_BYTES >> 20,
+                so_far(observation)
+            ),
             (None, class) => {
                 let so_far = so_far(observation);
                 format!("{class} after {so_far}{}{}", encoded(observation), body(observed))

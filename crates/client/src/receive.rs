@@ -308,3 +308,54 @@ async fn drain(exchange: &mut Exchange, mut left: usize) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use streamgauge_schema::Dialect;
+
+    use super::*;
+    use crate::budget::Budget;
+
+    const MEBIBYTE: usize = 1 << 20;
+
+    /// Reads that bring no end of a line, by two readers in turn, until one is told that it is over.
+    fn bytes_until_over(keeps_capture: bool) -> usize {
+        let budget = Budget::new(4 * MEBIBYTE);
+        let config = ObserverConfig::new(Dialect::OpenaiChat);
+        let mut readers = [(); 2].map(|()| {
+            let capture = keeps_capture.then(|| CaptureWriter::new(Dialect::OpenaiChat));
+            let mut reader = Reader::new(config.clone(), capture, budget.share());
+            reader.head(Head {
+                status: 200,
+                content_type: Some("text/event-stream".to_owned()),
+                ..Head::default()
+            });
+            assert_eq!(reader.read(b"data: ", Duration::ZERO), Progress::More);
+            reader
+        });
+        let mut bytes = 0;
+        while bytes < 16 * MEBIBYTE {
+            for reader in &mut readers {
+                bytes += 4096;
+                if reader.read(&[b'a'; 4096], Duration::ZERO) == Progress::Over {
+                    let [first, second] = readers;
+                    let ended = [first, second].map(|reader| {
+                        let observed = reader.finish(End::Clean, Duration::ZERO).0;
+                        observed.observation.error.map(|error| error.class)
+                    });
+                    assert!(ended.contains(&Some(FailureClass::OverBudget)), "{ended:?}");
+                    assert!(budget.share().holds(4 * MEBIBYTE), "all is given back");
+                    return bytes;
+                }
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_all_responses_hold_is_bounded() {
+        let plain = bytes_until_over(false);
+        assert!((MEBIBYTE..4 * MEBIBYTE).contains(&plain), "{plain}");
+        assert!(bytes_until_over(true) < plain, "a capture counts too");
+    }
+}

@@ -33,11 +33,16 @@ fn against(script: Vec<RawStep>, out: &Path, more: &[&str]) -> Finished {
 
 /// The same, and what the server was sent.
 fn asked(script: Vec<RawStep>, out: &Path, more: &[&str]) -> (Finished, Vec<Vec<u8>>) {
+    asked_of_any(script, out, &[&["--model", "m"], more].concat())
+}
+
+/// The same, without a model.
+fn asked_of_any(script: Vec<RawStep>, out: &Path, more: &[&str]) -> (Finished, Vec<Vec<u8>>) {
     let runtime = Runtime::new().unwrap();
     let server = runtime.block_on(RawServer::start(script)).unwrap();
     let url = format!("http://{}", server.addr());
     let out = out.to_str().unwrap();
-    let args = ["run", "--base-url", &url, "--model", "m", "--requests", "2", "--out", out];
+    let args = ["run", "--base-url", &url, "--requests", "2", "--out", out];
     (run(args.iter().chain(more)), server.requests())
 }
 
@@ -195,6 +200,51 @@ fn a_warmup_has_prefixes_of_its_own_unless_they_are_declared_warm() {
         let (warmup, measured) = (beginnings("warmup"), beginnings("measured"));
         assert_eq!((warmup.len(), measured.len()), (1, 1));
         assert_eq!(warmup == measured, are_shared, "{cache_state}");
+    }
+}
+
+/// Clears the screen, sets the title of the window: as JSON escapes it, and as it is.
+const STEERING: &str = r"\u001b[2J\u001b]0;owned\u0007";
+
+#[test]
+fn nothing_that_a_server_says_steers_the_terminal() {
+    let usage = r#"{"prompt_tokens":512,"completion_tokens":2}"#;
+    let json = |status: &str, body: &str| {
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+             connection: close\r\n\r\n"
+        );
+        vec![RawStep::Write([head.as_str(), body].concat().into_bytes())]
+    };
+    let raw = STEERING.replace(r"\u001b", "\u{1b}").replace(r"\u0007", "\u{7}");
+    let error = format!("{{\"error\":{{\"message\":\"no {STEERING}\"}}}}");
+    let models = format!("{{\"data\":[{{\"id\":\"a{STEERING}\"}},{{\"id\":\"b\"}}]}}");
+    let stop = format!("\"stop{STEERING}\"");
+    let events = |bytes: &RawStep| match bytes {
+        RawStep::Write(bytes) => {
+            RawStep::Write(String::from_utf8_lossy(bytes).replace("\"stop\"", &stop).into_bytes())
+        }
+        other => other.clone(),
+    };
+    let finish: Vec<RawStep> = answer("m", usage).iter().map(events).collect();
+    for (script, args) in [
+        (answer(&format!("n{STEERING}"), usage), &["--model", "m"][..]),
+        (finish, &["--model", "m"]),
+        (json("500 Sorry", &error), &["--model", "m"]),
+        (json("500 Sorry", &raw), &["--model", "m"]),
+        (json("403 No", &error), &["--model", "m"]),
+        (json("200 OK", &raw), &["--model", "m"]),
+        (json("200 OK", &models), &[]),
+        (json("500 Sorry", &error), &[]),
+        (json(&format!("500 {raw}"), &raw), &[]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let finished = asked_of_any(script.clone(), folder.path(), args).0;
+        for shown in [&finished.stdout, &finished.stderr] {
+            let steers = |character: char| character.is_control() && character != '\n';
+            assert!(!shown.contains(steers), "{script:?}: {shown:?}");
+        }
     }
 }
 
