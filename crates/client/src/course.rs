@@ -183,6 +183,7 @@ where
             listed_models: listed_models(&mut self.stop).await,
         };
         self.sink.give(JournalLine::Trailer(trailer.clone()));
+        self.crew.dismiss().await;
         Ok((trailer, self.sink.finish()?))
     }
 }

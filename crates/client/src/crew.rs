@@ -26,6 +26,9 @@ pub(crate) struct Crew {
 struct Member {
     orders: Option<UnboundedSender<Order>>,
     under_way: u64,
+    /// Where the worker is a task of the run's runtime.
+    task: Option<tokio::task::JoinHandle<()>>,
+    /// Where it has a thread of its own.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -51,14 +54,11 @@ impl Crew {
                 reports: crew.reports_to(),
                 open_first: open_first.div_ceil(count as u64),
             };
-            let thread = match count {
-                1 => {
-                    tokio::spawn(worker.work());
-                    None
-                }
-                _ => Some(on_thread(worker)?),
+            let (task, thread) = match count {
+                1 => (Some(tokio::spawn(worker.work())), None),
+                _ => (None, Some(on_thread(worker)?)),
             };
-            crew.members.push(Member { orders: Some(orders_to), under_way: 0, thread });
+            crew.members.push(Member { orders: Some(orders_to), under_way: 0, task, thread });
         }
         Ok(crew)
     }
@@ -112,6 +112,18 @@ impl Crew {
     /// An order of this worker is no longer under way.
     pub(crate) fn conclude(&mut self, worker: usize) {
         self.members[worker].under_way -= 1;
+    }
+
+    /// Waits until nobody works any more. What their connections were open for can then be opened by
+    /// others; a thread is waited for when this is dropped.
+    pub(crate) async fn dismiss(&mut self) {
+        for member in &mut self.members {
+            member.orders = None;
+            if let Some(task) = member.task.take() {
+                // One that panicked has said so by its end.
+                let _ = task.await;
+            }
+        }
     }
 }
 

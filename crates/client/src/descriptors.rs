@@ -12,6 +12,9 @@ use crate::engine::Connections;
 /// come to need.
 const USUALLY_OPEN: u64 = 64;
 const SPARE: u64 = 32;
+/// What a run opens before it makes room: its journal and its answers, each once more for the thread that
+/// forces it to the disk.
+const RUN_FILES: u64 = 4;
 
 /// More open files are needed than this process may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +55,7 @@ pub(crate) fn make_room(at_least: u64, at_most: u64) -> Result<(), DescriptorsEr
 pub fn room_for(plan: &Plan, schedule: &Schedule) -> Result<Option<u64>, DescriptorsError> {
     let Connections { at_least, at_most, .. } = Connections::of(plan, schedule);
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return Ok(None) };
-    room(at_least, at_most, open_now() + SPARE, soft, hard)
+    room(at_least, at_most, open_now() + RUN_FILES + SPARE, soft, hard)
 }
 
 fn room(
