@@ -37,6 +37,8 @@ pub struct RequestAccount {
     pub last_write_ns: Option<u64>,
     /// The most that a write came after its due time.
     pub lateness_max_ns: u64,
+    /// Tokens of the prompt, once the request was admitted.
+    pub prompt_tokens: u64,
     /// The place of the request in the order of receipt, from 1.
     pub ordinal: u64,
     /// How it ended.
@@ -86,6 +88,8 @@ impl RequestOutcome {
 pub struct AccountTotals {
     /// Requests whose last planned event was written.
     pub complete: u64,
+    /// Tokens that were written for the requests that have ended.
+    pub completion_tokens: u64,
     /// Requests whose client went away.
     pub disconnected: u64,
     /// Events of the requests that have ended.
@@ -98,6 +102,8 @@ pub struct AccountTotals {
     pub open: u64,
     /// Output events of the requests that have ended.
     pub output_events: u64,
+    /// Prompt tokens of the requests that have ended.
+    pub prompt_tokens: u64,
     /// Requests that were answered with an error status.
     pub rejected: u64,
 }
@@ -187,6 +193,7 @@ impl Account {
             outcome: RequestOutcome::Open,
             output_events: 0,
             output_ns: Vec::new(),
+            prompt_tokens: 0,
             received_ns: receipt.read_ns,
             status: None,
             streamed: false,
@@ -220,6 +227,8 @@ impl Account {
     fn close(&self, account: &RequestAccount) {
         let totals = &mut lock(&self.0).totals;
         totals.open -= 1;
+        totals.completion_tokens += account.completion_tokens;
+        totals.prompt_tokens += account.prompt_tokens;
         totals.events += account.events;
         totals.lateness_max_ns = totals.lateness_max_ns.max(account.lateness_max_ns);
         totals.output_events += account.output_events;
@@ -246,6 +255,10 @@ impl Entry {
         let mut account = lock(&self.account);
         account.fault = fault;
         account.streamed = streamed;
+    }
+
+    pub(crate) fn prompted(&self, tokens: u64) {
+        lock(&self.account).prompt_tokens = tokens;
     }
 
     pub(crate) fn answered(&self, status: u16) {
@@ -354,6 +367,7 @@ mod tests {
         drop(last);
         let mut expected = AccountTotals {
             complete: 1,
+            completion_tokens: 6,
             events: 5,
             faulted: 1,
             open: 1,
@@ -366,8 +380,9 @@ mod tests {
 
         account.clear();
         assert_eq!(account.totals(), AccountTotals { open: 1, ..AccountTotals::default() });
+        under_way.prompted(7);
         drop(under_way);
-        expected = AccountTotals { disconnected: 1, ..AccountTotals::default() };
+        expected = AccountTotals { disconnected: 1, prompt_tokens: 7, ..AccountTotals::default() };
         assert_eq!(account.totals(), expected);
     }
 

@@ -70,6 +70,7 @@ fn request(request: &RequestAccount) -> Value {
         "outcome": request.outcome.name(),
         "output_events": request.output_events,
         "output_ns": request.output_ns,
+        "prompt_tokens": request.prompt_tokens,
         "received_ns": request.received_ns,
         "status": request.status,
         "streamed": request.streamed,
@@ -79,12 +80,14 @@ fn request(request: &RequestAccount) -> Value {
 fn totals(totals: AccountTotals) -> Value {
     json!({
         "complete": totals.complete,
+        "completion_tokens": totals.completion_tokens,
         "disconnected": totals.disconnected,
         "events": totals.events,
         "faulted": totals.faulted,
         "lateness_max_ns": totals.lateness_max_ns,
         "open": totals.open,
         "output_events": totals.output_events,
+        "prompt_tokens": totals.prompt_tokens,
         "rejected": totals.rejected,
     })
 }

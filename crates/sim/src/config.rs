@@ -37,6 +37,9 @@ pub struct SimConfig {
     pub close_after_stream: bool,
     /// Faults by the ordinal of the connection; the first rule that applies wins. Default none.
     pub connection_faults: Vec<ConnectionRule>,
+    /// What the counter of generated tokens at `/metrics` adds for each token. Default 1; with any other
+    /// value, 0 to 2, the server counts wrong.
+    pub counter_ratio: f64,
     /// Whether the account keeps the write time of every output event. Default `false`.
     pub event_times: bool,
     /// How many events that are due may share a write. Default 1: each is a write of its own; at least
@@ -83,6 +86,7 @@ impl Default for SimConfig {
             answers: BTreeMap::new(),
             close_after_stream: false,
             connection_faults: Vec::new(),
+            counter_ratio: 1.0,
             event_times: false,
             events_per_write: 1,
             faults: Vec::new(),
@@ -190,6 +194,8 @@ impl SimConfig {
         }
         let ratio = self.reasoning_ratio;
         within("reasoning_ratio", (0.0..=1.0).contains(&ratio), ratio.to_string(), "0 to 1")?;
+        let ratio = self.counter_ratio;
+        within("counter_ratio", (0.0..=2.0).contains(&ratio), ratio.to_string(), "0 to 2")?;
         match self.jitter {
             Jitter::LogNormal { sigma } => {
                 within("jitter.sigma", (0.0..=2.0).contains(&sigma), sigma.to_string(), "0 to 2")
@@ -224,6 +230,7 @@ mod tests {
         let faulty = |every, kind| SimConfig { faults: vec![FaultRule { every, kind }], ..base() };
         let cases = [
             ("answer_tokens", SimConfig { answer_tokens: 0, ..base() }),
+            ("counter_ratio", SimConfig { counter_ratio: -1.0, ..base() }),
             ("events_per_write", SimConfig { events_per_write: 0, ..base() }),
             ("faults.code", faulty(1, FaultKind::Status { code: 200, retry_after_s: None })),
             ("faults.count", faulty(1, FaultKind::DropWords { count: 0 })),

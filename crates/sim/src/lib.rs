@@ -1,7 +1,7 @@
 //! A simulated inference server with known timing, for tests, demonstrations and calibration.
 //!
 //! It serves OpenAI-compatible chat completions (`POST /v1/chat/completions`, streamed or not),
-//! `GET /v1/models` and `GET /health`. What it answers and when each event is due follow from
+//! `GET /v1/models`, `GET /health`, and at `GET /metrics` its own counters under vLLM's names. What it answers and when each event is due follow from
 //! [`SimConfig`] and the request alone; what it really wrote, and when, stands in its own account
 //! ([`SimServer::account`], or `GET /sim/account` from another process; `GET /sim/stamps` is the
 //! short form of its times, and `DELETE /sim/account` clears it). A measuring client is right when it
@@ -69,6 +69,7 @@ mod engine;
 mod error;
 mod faults;
 mod gzip;
+mod metrics;
 mod paced;
 mod prompt_cache;
 mod raw;

@@ -21,6 +21,7 @@ use crate::chat::ChatRequest;
 use crate::crossing::Met;
 use crate::engine::{Event, Plan, Step};
 use crate::faults::{FaultKind, WireFault, by_rule, parse_order};
+use crate::metrics;
 use crate::paced::{Delivery, PacedBody, Severed};
 use crate::render::Renderer;
 use crate::seeded::{Purpose, generator};
@@ -37,12 +38,23 @@ pub(crate) async fn answer(
     tap: Arc<Tap>,
     request: Request<Incoming>,
 ) -> Result<Answered, Severed> {
-    const ROUTES: &[&str] =
-        &["/health", "/sim/account", "/sim/stamps", "/v1/chat/completions", "/v1/models"];
+    const ROUTES: &[&str] = &[
+        "/health",
+        "/metrics",
+        "/sim/account",
+        "/sim/stamps",
+        "/v1/chat/completions",
+        "/v1/models",
+    ];
     let path = request.uri().path();
     Ok(match (request.method(), path) {
         (&Method::POST, "/v1/chat/completions") => return chat(&sim, alarms, tap, request).await,
         (&Method::GET, "/health") => document(json!({"status": "ok"}).to_string()),
+        (&Method::GET, "/metrics") => {
+            let response = Response::builder().header(CONTENT_TYPE, metrics::CONTENT_TYPE);
+            let text = metrics::exposition(&sim.config, sim.account.totals());
+            built(response, Either::Left(Full::new(text.into())))
+        }
         (&Method::GET, "/v1/models") => {
             let id = &sim.config.model;
             let model = json!({"id": id, "object": "model", "created": 0, "owned_by": "sim"});
@@ -210,6 +222,7 @@ fn admit(
     let fault =
         ordered.or(request.order).unwrap_or_else(|| by_rule(&sim.config.faults, entry.ordinal()));
     entry.admit(request.stream, fault);
+    entry.prompted(request.prompt_words);
     Ok((request, fault))
 }
 

@@ -78,6 +78,9 @@ pub(crate) struct SimArgs {
     /// Close the connection after each stream although it was promised to stay
     #[arg(long)]
     close_after_stream: bool,
+    /// What the counter of generated tokens at /metrics adds for each token; other than 1 it counts wrong
+    #[arg(long, value_name = "RATIO", default_value_t = 1.0)]
+    counter_ratio: f64,
     /// Let every Nth request fail: N=status:503, N=reset:4, N=stall:4, N=close:4, N=end:4,
     /// N=restart:500; or answer it wrong: N=cross (with the next request), N=drop:2 and N=length:5
     /// (words), N=change:3 (the word at that place), N=model, N=think; or spoil the bytes that carry
@@ -105,6 +108,7 @@ pub(crate) async fn sim(args: &SimArgs) -> anyhow::Result<Exit> {
             .iter()
             .map(|text| connection_rule(text))
             .collect::<Result<_, _>>()?,
+        counter_ratio: args.counter_ratio,
         event_times: args.event_times,
         events_per_write: args.events_per_write,
         faults: args.fault.iter().map(|text| fault_rule(text)).collect::<Result<_, _>>()?,

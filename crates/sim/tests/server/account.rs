@@ -106,18 +106,21 @@ async fn another_process_can_read_and_clear_it() {
             "outcome": "complete",
             "output_events": 2,
             "output_ns": noted.output_ns,
+            "prompt_tokens": 1,
             "received_ns": noted.received_ns,
             "status": 200,
             "streamed": true,
         }],
         "totals": {
             "complete": 1,
+            "completion_tokens": 2,
             "disconnected": 0,
             "events": 6,
             "faulted": 0,
             "lateness_max_ns": noted.lateness_max_ns,
             "open": 0,
             "output_events": 2,
+            "prompt_tokens": 1,
             "rejected": 0,
         },
     });
@@ -203,9 +206,11 @@ async fn events_that_are_due_together_may_share_a_write() {
 fn totals_of(account: &RequestAccount) -> AccountTotals {
     AccountTotals {
         complete: 1,
+        completion_tokens: account.completion_tokens,
         events: account.events,
         lateness_max_ns: account.lateness_max_ns,
         output_events: account.output_events,
+        prompt_tokens: account.prompt_tokens,
         ..AccountTotals::default()
     }
 }

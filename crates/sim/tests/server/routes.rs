@@ -1,9 +1,11 @@
 //! Everything but the streams.
 
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
 use serde_json::{Value, json};
 use streamgauge_sim::{RequestOutcome, Sim, SimConfig, SimError, spawn_thread};
 
-use crate::client::{Client, quick, read_json, start, streaming};
+use crate::client::{Client, quick, read_json, settled, start, streaming};
 
 #[tokio::test]
 async fn the_models_are_exactly_the_one() {
@@ -94,4 +96,24 @@ async fn what_cannot_start_says_why() {
     let server = start(quick()).await;
     let error = spawn_thread(quick(), server.addr()).unwrap_err();
     assert_eq!(error.to_string(), format!("cannot listen on {}", server.addr()));
+}
+
+#[tokio::test]
+async fn what_was_served_is_counted_at_metrics() {
+    let server = start(quick()).await;
+    let mut client = Client::connect(server.addr()).await;
+    client.stream(&streaming("three small words", 5)).await;
+    settled(&server).await;
+    let request = Request::get("/metrics").body(Full::default()).unwrap();
+    let response = client.send(request).await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    let text = response.into_body().collect().await.unwrap().to_bytes();
+    let text = std::str::from_utf8(&text).unwrap();
+    for sample in [
+        "vllm:num_requests_running{engine=\"0\",model_name=\"sim-model\"} 0.0",
+        "vllm:prompt_tokens_total{engine=\"0\",model_name=\"sim-model\"} 3.0",
+        "vllm:generation_tokens_total{engine=\"0\",model_name=\"sim-model\"} 5.0",
+    ] {
+        assert!(text.lines().any(|line| line == sample), "{text}");
+    }
 }
