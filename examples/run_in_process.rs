@@ -49,6 +49,7 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
         schedule: &schedule,
         access: &access,
         captures: None,
+        scrapes: None,
         keep_texts: false,
         inflight: Arc::default(),
         stop: stopped,

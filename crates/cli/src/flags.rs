@@ -103,9 +103,13 @@ impl<'a> Merged<'a> {
             Err(self.source.fault(value.span(), &format!("{title}: {name}: {problem}")))
         };
         let takes_value = argument.get_action().takes_values();
+        // A flag that has a value of its own where none is given.
+        let may_stand_alone = argument.get_num_args().is_some_and(|range| range.min_values() == 0);
         match (value.get_ref(), takes_value) {
-            (Value::Boolean(true), false) => Ok(vec![format!("--{name}")]),
-            (Value::Boolean(false), false) => Ok(Vec::new()),
+            (Value::Boolean(true), _) if !takes_value || may_stand_alone => {
+                Ok(vec![format!("--{name}")])
+            }
+            (Value::Boolean(false), _) if !takes_value || may_stand_alone => Ok(Vec::new()),
             (_, false) => refuse("it is true or false"),
             (Value::Array(values), true) => {
                 if !matches!(argument.get_action(), ArgAction::Append) {

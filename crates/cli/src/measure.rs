@@ -84,7 +84,7 @@ pub(crate) async fn measure_into(
         false => None,
     };
     let setup = cell.setup(measuring.access, captures, measuring.stop.clone());
-    let setup = RunSetup { inflight, ..setup };
+    let setup = RunSetup { inflight, scrapes: Some(dir.server_metrics()), ..setup };
     let (trailer, kept) = match run(setup, |stage, index| cell.request(stage, index), kept).await {
         Ok(ended) => ended,
         Err(error @ RunError::Resolve { .. }) => return Err(Unreachable(error.to_string()).into()),

@@ -300,6 +300,7 @@ impl<'a> Planner<'a> {
             workers: args.workers,
             resend: !self.args.limits.no_resend,
             calibration: None,
+            server_metrics: args.server_metrics.clone(),
         }
     }
 }
@@ -349,6 +350,7 @@ impl Cell {
             schedule: &self.schedule,
             access,
             captures,
+            scrapes: None,
             keep_texts: self.keep_answers || self.expected.is_some(),
             inflight: Arc::default(),
             stop,

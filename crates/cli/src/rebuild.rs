@@ -1,5 +1,5 @@
-//! A run directory read back: its record is a function of plan, journal and grades, and of nothing
-//! else.
+//! A run directory read back: its record is a function of plan, journal, grades and what the server said
+//! of itself, and of nothing else.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,9 @@ use std::iter;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{JournalReader, RunDir, lock_to_read, open_regular, read_file, write_new};
+use streamgauge_client::{
+    JournalReader, RunDir, ScrapeReader, lock_to_read, open_regular, read_file, write_new,
+};
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
@@ -17,7 +19,7 @@ use streamgauge_schema::{
 /// Bytes of a journal that are held at a time, its longest line apart.
 const PIECE_BYTES: usize = 1 << 18;
 
-/// What a run directory's plan, journal and grades make.
+/// What the files of a run directory make.
 #[derive(Debug)]
 pub(crate) struct Rebuilt {
     /// Bytes of a torn last line of the journal, which were dropped.
@@ -97,11 +99,18 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
             ids.insert(line.prompt_sha256, id);
         }
     }
+    let is_told = plan.instrument.server_metrics.is_some() && dir.server_metrics().exists();
+    if is_told {
+        add_scrapes(&mut run, &dir.server_metrics())?;
+    }
     let run = run.close(journal.trailer())?;
     let prompts = run.outcomes().map(|outcomes| Prompts { outcomes, ids });
     let mut files = vec![evidence(&journal_path)?];
     if grades.is_some() {
         files.push(evidence(&dir.grades())?);
+    }
+    if is_told {
+        files.push(evidence(&dir.server_metrics())?);
     }
     let mut cases = None;
     if run.declared() > MAX_CASES_IN_RECORD {
@@ -112,6 +121,15 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
     Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases, prompts })
+}
+
+/// What the server said of itself; a torn last line was being written when the run was cut off.
+fn add_scrapes(run: &mut RunCollector<'_>, path: &Path) -> anyhow::Result<()> {
+    let mut scrapes = ScrapeReader::new(open(path)?, path);
+    while let Some(line) = scrapes.next_scrape()? {
+        run.add_scrape(&line).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// A journal of a run that has ended, to be read line by line.

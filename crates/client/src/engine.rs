@@ -1,7 +1,7 @@
 //! Carries out a plan: warm-up, then the measured requests, each as one line.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -25,8 +25,9 @@ use crate::crew::Crew;
 use crate::descriptors::{DescriptorsError, make_room};
 use crate::dispatch::{AHEAD, Dispatch, WARMUP_CLIENTS};
 use crate::endpoint::Endpoint;
-use crate::error::EndpointError;
+use crate::error::{EndpointError, JournalError};
 use crate::pool::Pool;
+use crate::scrape::{Question, Scraper};
 use crate::send::{Common, Sender};
 use crate::sink::{Sink, SinkThread};
 use crate::template::Template;
@@ -66,6 +67,9 @@ pub enum RunError<E> {
         /// What the resolver says.
         reason: String,
     },
+    /// What the server's own metrics say could not be written down.
+    #[error(transparent)]
+    Scrape(JournalError),
     /// The sink could not take a line.
     #[error(transparent)]
     Sink(E),
@@ -93,6 +97,9 @@ pub struct RunSetup<'a> {
     pub access: &'a Access,
     /// An existing folder for a capture of each response; `None` keeps none.
     pub captures: Option<PathBuf>,
+    /// A file to be made for what the server's own metrics say, where the plan names their path; `None`
+    /// does not ask for them.
+    pub scrapes: Option<PathBuf>,
     /// Hand the sink what each response said.
     pub keep_texts: bool,
     /// How many requests are being sent or answered, kept up to date for whoever watches the run.
@@ -119,6 +126,9 @@ pub struct RunSetup<'a> {
 ///   trailer tells why a run ended.
 /// - Where the dialect's responses name no model, the server is asked for its models before the first
 ///   request and after the last one.
+/// - Where the plan names a path of the server's own metrics, the server is asked for them straight
+///   before the first measured request, once a second, and after the last one. A question that fails
+///   is written down, and the run goes on.
 /// - One worker is a task of this runtime. Several have a thread each, with connections of their
 ///   own. `request_of` is called by the task that awaits this, whatever the workers are. A closed loop's next request, and every due one, goes to the worker that has the fewest.
 ///
@@ -132,8 +142,8 @@ pub async fn run<S: Sink>(
     request_of: impl Fn(Stage, u64) -> Request,
     sink: S,
 ) -> Result<(JournalTrailer, S), RunError<S::Error>> {
-    let RunSetup { plan, conditions, schedule, access, captures, keep_texts, inflight, mut stop } =
-        setup;
+    let RunSetup { plan, conditions, schedule, access, keep_texts, inflight, .. } = setup;
+    let RunSetup { captures, scrapes, mut stop, .. } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
@@ -163,8 +173,22 @@ pub async fn run<S: Sink>(
     let mut course =
         Course { crew, request_of, sink, clock, limits, stop, tally: Tally::default() };
     course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
+    let question = Question::of(plan, endpoint, access);
+    let scraper = scraper(question, clock, scrapes.as_deref())?;
+    if let Some(scraper) = &scraper {
+        scraper.begin(plan.load.warmup > 0, &mut course.stop).await;
+    }
     course.stage(Stage::Measured, Dispatch::measured(schedule, &plan.load.shape)).await?;
-    course.finish(listed).await
+    let mut scraped = Ok(());
+    let after = async |stop: &mut _| {
+        if let Some(scraper) = scraper {
+            scraped = scraper.end(stop).await;
+        }
+        listed(stop).await
+    };
+    let ended = course.finish(after).await?;
+    scraped.map_err(RunError::Scrape)?;
+    Ok(ended)
 }
 
 /// How many connections a load has.
@@ -228,6 +252,17 @@ async fn listed_models(
     let mut names: Vec<String> = listed.into_iter().map(|model| model.id).collect();
     names.sort_unstable();
     Some(names)
+}
+
+/// What asks for the server's own metrics; `None` where nobody wants them.
+fn scraper<E>(
+    question: Option<Question>,
+    clock: RunClock,
+    file: Option<&Path>,
+) -> Result<Option<Scraper>, RunError<E>> {
+    let Some((question, file)) = question.zip(file) else { return Ok(None) };
+    let started = Scraper::start(question, clock, file).map_err(RunError::Scrape)?;
+    Ok(Some(started.map_err(RunError::Worker)?))
 }
 
 fn sender(way: &Way, plan: &Plan, common: &Arc<Common>) -> Sender {

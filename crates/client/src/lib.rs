@@ -15,6 +15,7 @@
 //! | `sink` | where the lines go, on a thread of its own |
 //! | `journal`, `answers`, `lines`, `run_dir` | what is on disk |
 //! | `ask`, `ready` | questions before a run |
+//! | `scrape` | what the server's own metrics say meanwhile |
 //! | `capture`, `replay` | saved responses, observed again |
 //!
 //! ```
@@ -69,6 +70,7 @@ mod ready;
 mod receive;
 mod replay;
 mod run_dir;
+mod scrape;
 mod secret;
 mod send;
 mod sink;
@@ -105,6 +107,7 @@ pub use query::{Query, is_path};
 pub use ready::wait_ready;
 pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file};
+pub use scrape::ScrapeReader;
 pub use sink::{Collected, Sink};
 pub use text::bounded;
 pub use trust::Trust;

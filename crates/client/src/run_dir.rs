@@ -92,6 +92,12 @@ impl RunDir {
         self.0.join("answers.jsonl")
     }
 
+    /// `server-metrics.jsonl`, private.
+    #[must_use]
+    pub fn server_metrics(&self) -> PathBuf {
+        self.0.join("server-metrics.jsonl")
+    }
+
     /// `capture/`, the folder of private captures.
     #[must_use]
     pub fn captures(&self) -> PathBuf {

@@ -25,6 +25,10 @@ mod prefill_rate;
 mod prompt_tokens;
 mod queue_delay;
 mod reasoning_share;
+mod server_kv_cache;
+mod server_requests;
+mod server_speculation;
+mod server_tokens;
 mod throughput;
 mod token_interval;
 mod tpot;
@@ -48,7 +52,7 @@ pub(crate) use goodput::list as goal_list;
 pub(crate) use inflight::{MEAN_INFLIGHT, PEAK_INFLIGHT, STEADY_INFLIGHT};
 
 /// All families, in the order in which records list them: the golden seven first.
-pub(crate) const FAMILIES: [&Family; 46] = [
+pub(crate) const FAMILIES: [&Family; 57] = [
     &throughput::COMPLETION_THROUGHPUT,
     &first_generated::FIRST_GENERATED,
     &ttfc::FIRST_FINAL_CONTENT,
@@ -95,6 +99,17 @@ pub(crate) const FAMILIES: [&Family; 46] = [
     &connect::CONNECT,
     &observer_lag::OBSERVER_LAG,
     &dispatch_lateness::DISPATCH_LATENESS,
+    &server_requests::RUNNING_MEAN,
+    &server_requests::RUNNING_PEAK,
+    &server_requests::WAITING_MEAN,
+    &server_requests::WAITING_PEAK,
+    &server_requests::PREEMPTIONS,
+    &server_kv_cache::KV_CACHE_PEAK,
+    &server_speculation::DRAFT_ACCEPTANCE,
+    &server_speculation::ACCEPTED_LENGTH,
+    &server_tokens::OUTPUT_TOKENS,
+    &server_tokens::OUTPUT_TOKENS_BY_USAGE,
+    &server_tokens::PROMPT_TOKENS,
 ];
 
 /// What a metric is, whatever the run.
@@ -112,7 +127,7 @@ pub struct MetricSpec {
     pub direction: Direction,
     /// The part of the run it is taken over.
     pub window: WindowName,
-    /// The requests it is taken over.
+    /// What it is taken over.
     pub population: Population,
     /// Where its token counts come from; `None` when it needs none.
     pub token_source: Option<TokenSource>,
@@ -151,9 +166,11 @@ pub enum Presence {
     Graded,
     /// Those of runs whose requests had due times.
     Schedule,
+    /// Those of runs that asked the server for its own metrics.
+    ServerMetrics,
 }
 
-/// The requests that a metric is taken over.
+/// What a metric is taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Population {
@@ -165,6 +182,8 @@ pub enum Population {
     EveryResponse,
     /// Every request that was sent.
     Sent,
+    /// The answers of the server to questions for its own metrics.
+    ServerAnswers,
     /// The requests that succeeded.
     Succeeded,
 }
@@ -212,6 +231,7 @@ impl Presence {
             Self::Goals => !run.goals.is_empty(),
             Self::Graded => run.is_graded,
             Self::Schedule => run.is_scheduled,
+            Self::ServerMetrics => run.server.is_some(),
         }
     }
 }
@@ -225,6 +245,7 @@ impl Population {
             Self::Ended => "requests that ended by themselves: succeeded, failed or timed out",
             Self::EveryResponse => "every declared request with that timing, failures included",
             Self::Sent => "every request that was sent",
+            Self::ServerAnswers => "answers of the server to questions for its own metrics",
             Self::Succeeded => "succeeded requests",
         }
     }

@@ -122,6 +122,15 @@ pub enum RecordError {
         /// Its place in its stage, from 0.
         index: u64,
     },
+    /// What the server's metrics said stands in an order in which it cannot have been asked.
+    #[error(
+        "line {line} of what the server's metrics said: asked before the line before it was answered, or \
+         answered before it was asked"
+    )]
+    Scrapes {
+        /// Which line, from 1.
+        line: u64,
+    },
     /// The plan holds more requests than a run may have.
     #[error(
         "the plan holds {requests} {stage} requests, a run has at most {} of a stage",

@@ -16,6 +16,11 @@ impl Span {
     pub fn length_us(self) -> u64 {
         self.to_us.saturating_sub(self.from_us)
     }
+
+    /// The shortest one that holds both.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self { from_us: self.from_us.min(other.from_us), to_us: self.to_us.max(other.to_us) }
+    }
 }
 
 /// The most spans at any one instant; `None` when there are none.

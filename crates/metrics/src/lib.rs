@@ -22,6 +22,7 @@
 //! | `quantile`, `interval`, `statistic`, `sorted`, `whole`, `rate`, `bootstrap` | estimators of samples, within one run |
 //! | `request`, `kernel_basis`, `inflight`, `tiles`, `little` | what one request gives, by which clock, and how many were under way |
 //! | `sent`, `answer`, `graded`, `gaps`, `cached`, `reasoning`, `measured` | what is kept of the requests of a run, and its windows |
+//! | `server` | what the server's own metrics said meanwhile |
 //! | `catalogue`, `page` | the metrics, and METRICS.md, which is written from them |
 //! | `client_limited` | which of them the client's own delay may have bent |
 //! | `client_error` | the client's stamps beside those of a server that keeps an account |
@@ -71,6 +72,7 @@ mod sample_run;
 #[cfg(test)]
 mod sample_turnover;
 mod sent;
+mod server;
 mod sorted;
 mod statistic;
 mod stood;

@@ -11,6 +11,7 @@ use crate::inflight::{Span, steady_window};
 use crate::reasoning::ReasoningShare;
 use crate::request::generated_gaps_us;
 use crate::sent::Sent;
+use crate::server::ServerFigures;
 use crate::statistic::Statistic;
 use crate::whole::Whole;
 
@@ -41,6 +42,8 @@ pub(crate) struct Measured {
     pub(crate) is_scheduled: bool,
     /// Whether a grader was set.
     pub(crate) is_graded: bool,
+    /// What the server said of itself meanwhile; `None` where it was not asked.
+    pub(crate) server: Option<ServerFigures>,
     /// While the load was at its target; `None` when that was too short.
     pub(crate) steady: Option<Span>,
 }
@@ -126,6 +129,7 @@ impl Gathered {
             goals: plan.goals.clone(),
             is_scheduled: plan.load.shape.is_scheduled(),
             is_graded: plan.grading.is_some(),
+            server: None,
         }
     }
 }
@@ -138,6 +142,12 @@ impl Measured {
         }
     }
 
+    /// Completion tokens of all responses with a usable count of them.
+    pub(crate) fn counted_tokens(&self) -> u64 {
+        let counts = self.sent.iter().filter_map(|sent| sent.output_tokens.counted());
+        counts.fold(0, u64::saturating_add)
+    }
+
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
         self.sent.iter().map(Sent::span)
     }
@@ -145,10 +155,7 @@ impl Measured {
     /// From the first start to the last end; `None` when nothing was sent, or when that took no
     /// time, of which there are no rates.
     pub(crate) fn batch(&self) -> Option<Span> {
-        let whole = self.spans().reduce(|whole, span| Span {
-            from_us: whole.from_us.min(span.from_us),
-            to_us: whole.to_us.max(span.to_us),
-        });
+        let whole = self.spans().reduce(Span::with);
         whole.filter(|whole| whole.length_us() > 0)
     }
 }

@@ -199,6 +199,7 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
             workers: 1,
             resend: true,
             calibration: None,
+            server_metrics: None,
         },
         deployment: Deployment::named(name("sample-deployment"), text("Sample model"), text("c2")),
         image: None,

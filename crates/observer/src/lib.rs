@@ -60,6 +60,11 @@
 //! `timings` of 16 KiB are kept; what is more is passed over, and counted as the anomaly
 //! `over_limit`. In steady state no event costs an allocation.
 //!
+//! # A server's own metrics
+//!
+//! What a server says of itself at `/metrics` is bytes, too: [`read_server_metrics`] finds in them the
+//! samples of the families that are known, and keeps nothing of its text.
+//!
 //! # Dialects
 //!
 //! A caller who knows which API was asked says so; otherwise [`ObserverConfig::detecting`] finds it
@@ -89,6 +94,7 @@ mod config;
 mod count;
 mod dialect;
 mod events;
+mod exposition;
 mod failure;
 mod framing;
 mod head;
@@ -107,6 +113,7 @@ mod twin;
 mod usage;
 
 pub use config::ObserverConfig;
+pub use exposition::{ExpositionFault, read_server_metrics};
 pub use observed::Observed;
 pub use observer::{Observer, Progress};
 pub use sse::{Oversized, SseDecoder, SseEvent, SseItem, SseLimits};

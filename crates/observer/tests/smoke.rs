@@ -13,7 +13,9 @@ use generated::{asked, head, rubbish, stream};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use streamgauge_observer::{Observer, ObserverConfig, SseDecoder, SseItem, SseLimits};
+use streamgauge_observer::{
+    Observer, ObserverConfig, SseDecoder, SseItem, SseLimits, read_server_metrics,
+};
 use streamgauge_schema::{Dialect, End, Head};
 
 const MAX_TEXT_BYTES: usize = 500;
@@ -125,5 +127,39 @@ proptest! {
         }
         prop_assert!(decoder.position() <= bytes.len() as u64);
         prop_assert!(decoder.unfinished_line().len() <= 300);
+    }
+}
+
+/// Bytes as a server's metrics might be, whole and torn.
+fn exposition() -> impl Strategy<Value = Vec<u8>> {
+    let name = select(vec!["vllm:num_requests_running", "llamacpp:requests_processing", "other"]);
+    let labels =
+        select(vec!["", "{}", "{a=\"1\"}", "{a=\"\\\"}\",b=\"é\"}", "{a=", "{\"n\"}", "{a=\"\\"]);
+    let value = prop_oneof![
+        any::<f64>().prop_map(|value| value.to_string()),
+        select(vec!["NaN", "+Inf", "1e400", "", "1 2", "1 # {a=\"b\"} 1"]).prop_map(str::to_owned),
+    ];
+    let line =
+        (name, labels, value).prop_map(|(name, labels, value)| format!("{name}{labels} {value}\n"));
+    let cut = any::<Index>();
+    (vec(line, 0..8), cut, any::<bool>()).prop_map(|(lines, cut, torn)| {
+        let mut bytes = lines.concat().into_bytes();
+        if torn && !bytes.is_empty() {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_as_metrics(bytes in prop_oneof![vec(any::<u8>(), 0..200), exposition()]) {
+        if let Ok(samples) = read_server_metrics(&bytes) {
+            for sample in &samples {
+                prop_assert!(sample.value.is_finite() && sample.value >= 0.0);
+                prop_assert_eq!(sample.series.len(), 8);
+            }
+            prop_assert!(samples.len() <= bytes.len());
+        }
     }
 }

@@ -18,9 +18,10 @@ use crate::journal::JournalLine;
 use crate::plan::Plan;
 use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
+use crate::scrape::ScrapeLine;
 use crate::search::SearchReport;
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "answers",
     "comparison",
     "dataset-manifest",
@@ -36,6 +37,7 @@ const NAMES: [&str; 15] = [
     "qualification-plan",
     "run-record",
     "search-report",
+    "server-metrics",
 ];
 
 /// The names that [`json_schema`] knows.
@@ -47,7 +49,8 @@ pub fn schema_names() -> &'static [&'static str] {
 /// The JSON Schema of a document by name: `answers` (one line of them), `comparison` (any version),
 /// `dataset-manifest`, `decision`, `determinism`, `gates`, `grades`, `imported-request`, `journal` and `ledger` (one line of
 /// it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
-/// `run-record` (any version) or `search-report`. `None` for another name.
+/// `run-record` (any version), `search-report` or `server-metrics` (one line of them). `None` for
+/// another name.
 ///
 /// A schema knows the members, types and words; what members must agree on is a matter of
 /// verification.
@@ -77,6 +80,7 @@ pub fn json_schema(name: &str) -> Option<Value> {
         "qualification-plan" => of::<QualificationPlan>(),
         "run-record" => run_record(),
         "search-report" => of::<SearchReport>(),
+        "server-metrics" => of::<ScrapeLine>(),
         _ => return None,
     })
 }

@@ -25,6 +25,7 @@
 //! | --- | --- |
 //! | `plan`, `request`, `stream` | what goes into a measurement |
 //! | `observation`, `extraction`, `outcome`, `journal`, `answer` | what comes out of it |
+//! | `scrape` | what the server's own metrics said meanwhile |
 //! | `expectation`, `grade` | what an answer is held against, and the receipts |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
 //! | `dataset_manifest` | what a dataset's file is |
@@ -65,6 +66,7 @@ mod plan;
 mod qualification;
 mod record;
 mod request;
+mod scrape;
 mod search;
 mod stream;
 mod text;
@@ -135,6 +137,7 @@ pub use record::{
     TimeBasis, TokenAccounting, TokenSource, TurnoverReport, Unit, Window, WindowName, Windows,
 };
 pub use request::Request;
+pub use scrape::{ScrapeLine, ServerFamily, ServerQuantity, ServerSample};
 pub use search::{ProbeFault, SearchProbe, SearchReport, SearchSchema, SearchedLoad};
 pub use stream::{Dialect, End, Head};
 pub use text::{Identifier, PublicText, SourceUrl, is_steering};

@@ -312,6 +312,10 @@ pub struct Instrumentation {
     /// What this client's own error was found to be at this load, on this machine.
     #[serde(deserialize_with = "nullable")]
     pub calibration: Option<Calibration>,
+    /// Path below `base_url` at which the server is asked for its own metrics while the measured requests
+    /// are under way; absent when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_metrics: Option<String>,
 }
 
 closed_vocabulary! {

@@ -118,6 +118,7 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
         schedule: &schedule,
         access: &access,
         captures: None,
+        scrapes: None,
         keep_texts: false,
         inflight: Arc::default(),
         stop: stopped,
@@ -126,7 +127,7 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
     let sink = Kept { journal, counted };
     let (_, kept) = runtime.block_on(run(setup, request_of, sink)).context("our client's run")?;
     let Kept { journal, counted } = kept;
-    journal.finish()?;
+    drop(journal.finish()?);
     let cost = meter.stop(counted.reads)?;
     let memory_at = counted.memory_at;
     let not_succeeded = order.load.requests - counted.succeeded;

@@ -304,6 +304,7 @@ mod tests {
         "request_rate",
         "requests",
         "seed",
+        "server_metrics",
         "simulate",
         "temperature",
         "time_basis",

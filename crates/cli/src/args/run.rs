@@ -10,7 +10,8 @@ use streamgauge_workload::{Clients, Rates};
 use super::Format;
 use super::turnover::ControlledWord;
 use super::values::{
-    Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
+    Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_metrics_path,
+    parse_rates, parse_temperature,
 };
 use crate::progress::View;
 use crate::repeated::MOST_REPETITIONS;
@@ -414,6 +415,11 @@ pub(crate) struct InstrumentArgs {
     /// record
     #[arg(long)]
     pub(crate) calibrate: bool,
+    /// Ask the server for its own Prometheus metrics while measured requests are under way, and hold its
+    /// counts against the client's [default path: /metrics]
+    #[arg(long, hide_short_help = true, value_name = "PATH", value_parser = parse_metrics_path)]
+    #[arg(num_args = 0..=1, default_missing_value = "/metrics")]
+    pub(crate) server_metrics: Option<String>,
 }
 
 /// Whether single intervals are kept.

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use streamgauge_client::is_path;
 use streamgauge_schema::{Goal, GoalQuantity, Identifier};
 use streamgauge_workload::{Clients, LoadError, Rates};
 
@@ -15,6 +16,14 @@ pub(crate) struct Sweep<T> {
     pub(crate) cells: Vec<T>,
     /// It is one cell of stages with lengths of their own.
     pub(crate) staged: bool,
+}
+
+/// Reads the path of a server's own metrics.
+pub(crate) fn parse_metrics_path(text: &str) -> Result<String, String> {
+    match is_path(text) {
+        true => Ok(text.to_owned()),
+        false => Err("a path begins with a slash, as /metrics, and has no query".to_owned()),
+    }
 }
 
 /// Reads a temperature, or the word `none`.

@@ -189,8 +189,14 @@ fn write(dir: &RunDir, grades: &Grades) -> anyhow::Result<RunDir> {
     DirBuilder::new()
         .create(beside.path())
         .with_context(|| format!("cannot make {}", beside.path().display()))?;
-    for (old, new) in [(dir.plan(), beside.plan()), (dir.journal(), beside.journal())] {
-        share(&old, &new)?;
+    for (old, new) in [
+        (dir.plan(), beside.plan()),
+        (dir.journal(), beside.journal()),
+        (dir.server_metrics(), beside.server_metrics()),
+    ] {
+        if old.exists() {
+            share(&old, &new)?;
+        }
     }
     write_new(&beside.grades(), &bytes, 0o600)?;
     Ok(beside)

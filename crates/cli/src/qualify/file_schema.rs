@@ -154,6 +154,9 @@ fn flag(argument: &Arg) -> Value {
     let schema = match argument.get_action() {
         action if !action.takes_values() => json!({ "type": "boolean" }),
         ArgAction::Append => json!({ "anyOf": [one, { "type": "array", "items": one }] }),
+        _ if argument.get_num_args().is_some_and(|range| range.min_values() == 0) => {
+            json!({ "anyOf": [{ "type": "boolean" }, one] })
+        }
         _ => one,
     };
     let help = argument.get_help().map(ToString::to_string).unwrap_or_default();

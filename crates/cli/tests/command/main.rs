@@ -27,6 +27,7 @@ mod process;
 mod qualify;
 mod reported;
 mod secrets;
+mod server_metrics;
 mod storage;
 mod tabled;
 mod turnover;

@@ -10,6 +10,7 @@ mod limits;
 mod plan;
 mod ready;
 mod routes;
+mod scrapes;
 mod shapes;
 mod sim;
 mod sinks;

@@ -203,6 +203,7 @@ impl Population {
                 Completion::Failed | Completion::Succeeded | Completion::TimedOut
             ),
             Self::Declared | Self::EveryResponse | Self::Sent => true,
+            Self::ServerAnswers => false,
             Self::Succeeded => sent.succeeded(),
         })
     }
@@ -211,7 +212,7 @@ impl Population {
     fn size(self, part: Part<'_>, sent: u64) -> u64 {
         match self {
             Self::Declared | Self::EveryResponse => part.run.offered,
-            Self::Ended | Self::Sent | Self::Succeeded => sent,
+            Self::Ended | Self::Sent | Self::ServerAnswers | Self::Succeeded => sent,
         }
     }
 }

@@ -6,6 +6,7 @@ use streamgauge_schema::{Document, RequestLine, RunRecord};
 
 use super::*;
 use crate::sample_run::{measured, plan, refused, succeeded};
+use crate::server::Untold;
 
 const GOLDEN: &[u8] = include_bytes!("../../tests/records/serving-performance-v1.json");
 
@@ -153,6 +154,17 @@ fn tokens_come_back_from_throughput_and_duration() {
             let rate = figure(Part::whole(&run)).value.unwrap();
             assert_eq!((rate * seconds).round() / seconds, rate);
             assert_eq!((rate * seconds).round(), tokens as f64);
+        }
+    }
+}
+
+#[test]
+fn a_figure_of_the_server_has_room_to_say_why_it_is_absent() {
+    for spec in catalogue().iter().filter(|spec| spec.presence == Presence::ServerMetrics) {
+        assert_eq!(spec.direction, Direction::Neutral, "{}: nothing is gated by it", spec.id);
+        for untold in [Untold::Fell, Untold::NoEnds, Untold::NotAnswered, Untold::NotOffered] {
+            let said = PublicText::new(format!("{} {}", spec.definition, untold.remark()));
+            assert!(said.is_ok(), "{}", spec.id);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use streamgauge_schema::{
     Case, CaseOutcome, Completion, Digest, Evidence, Grades, JournalHeader, JournalTrailer, Plan,
-    RequestLine, RunRecordV2, Stage, Tally, TimeBasis,
+    RequestLine, RunRecordV2, ScrapeLine, Stage, Tally, TimeBasis,
 };
 
 use super::instrument::InstrumentSums;
@@ -14,8 +14,10 @@ use super::responses::Responses;
 use super::{cases, journal, line, turnover};
 use crate::error::RecordError;
 use crate::graded::Graded;
+use crate::inflight::Span;
 use crate::kernel_basis::to_kernel_basis;
 use crate::measured::{Gathered, Measured};
+use crate::server::{Scrapes, Times};
 use crate::turnover::TurnoverTally;
 
 /// Makes a record from a journal that is read line by line: a run of a million requests needs some
@@ -60,6 +62,7 @@ pub struct RunCollector<'a> {
     receipts: Receipts<'a>,
     turnover: Option<TurnoverTally>,
     instrument: InstrumentSums,
+    scrapes: Scrapes,
     warmup: Warmup,
 }
 
@@ -86,6 +89,8 @@ pub struct CollectedRun<'a> {
 pub(super) struct Warmup {
     pub(super) sent: u64,
     pub(super) succeeded: u64,
+    /// The last end of any.
+    last_us: u64,
     /// Its prompts, and those of the measured requests; without warm-up none are kept.
     prompts: BTreeSet<u64>,
     measured_prompts: Vec<u64>,
@@ -114,6 +119,7 @@ impl<'a> RunCollector<'a> {
             receipts: Receipts::of_plan(plan.grading.as_ref()),
             turnover: turnover::policy(plan).map(|_| TurnoverTally::default()),
             instrument: InstrumentSums::default(),
+            scrapes: Scrapes::default(),
             warmup: Warmup::default(),
         })
     }
@@ -160,6 +166,15 @@ impl<'a> RunCollector<'a> {
             Stage::Warmup => self.warmup.add(line),
         }
         Ok(())
+    }
+
+    /// Takes what the server said of itself when it was asked once, in the order in which it was asked. It
+    /// enters the record where the plan says that the server is asked.
+    ///
+    /// # Errors
+    /// When it was asked before the line before it was answered.
+    pub fn add_scrape(&mut self, line: &ScrapeLine) -> Result<(), RecordError> {
+        self.scrapes.add(line)
     }
 
     fn add_measured(&mut self, line: &RequestLine) -> Result<(), RecordError> {
@@ -219,6 +234,12 @@ impl<'a> RunCollector<'a> {
         let joined = self.receipts.close()?;
         measured.is_graded = joined.is_some();
         measured.lacks_spans = trailer.is_none() && may_be_lost;
+        if plan.instrument.server_metrics.is_some() {
+            let span = measured.spans().reduce(Span::with);
+            let (warm_us, is_whole) = (self.warmup.last_us, trailer.is_some());
+            let times = Times { warm_us, measured: span, is_whole };
+            measured.server = Some(self.scrapes.figures(times));
+        }
         journal::check_due_times(&measured.sent)?;
         Ok(CollectedRun {
             plan,
@@ -286,6 +307,7 @@ impl CollectedRun<'_> {
 impl Warmup {
     fn add(&mut self, line: &RequestLine) {
         self.sent += 1;
+        self.last_us = self.last_us.max(line.started_us.saturating_add(line.elapsed_us));
         self.succeeded += u64::from(line.completion == Completion::Succeeded);
         self.prompts.insert(short(&line.prompt_sha256));
     }

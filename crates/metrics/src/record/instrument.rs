@@ -15,7 +15,7 @@ pub(super) struct InstrumentSums {
     reads: u64,
     coalesced_reads: u64,
     stale_connections: u64,
-    resends: u64,
+    pub(super) resends: u64,
 }
 
 impl InstrumentSums {

@@ -4,6 +4,7 @@
 mod answers;
 mod responses;
 mod schedule;
+mod server;
 
 use streamgauge_schema::{EvidenceMode, InstrumentReport, LoadReport, Plan, PublicText, TimeBasis};
 
@@ -65,6 +66,11 @@ pub(super) fn of(
         responses::malformed(found),
         responses::think_tags(found),
         resends(instrument),
+        server::counts_differ(run),
+        server::counts_not_held(run),
+        server::counters_fell(run),
+        server::says_nothing_known(run),
+        server::did_not_answer(run),
         responses::cached(run),
         repeated_prompts(run),
         responses::input_off_target(plan, found),

@@ -113,7 +113,9 @@ fn check_samples(index: usize, metric: &MetricV1, declared: u64, rules: &mut Rul
 
 /// Whether a metric is known to have at most one value a request.
 pub(super) fn adds_one_a_request(id: &str) -> bool {
-    spec(id).is_some_and(|spec| !spec.is_pooled) && !id.starts_with(OF_ALL_GAPS)
+    let of_requests =
+        |spec: &MetricSpec| !spec.is_pooled && spec.population != Population::ServerAnswers;
+    spec(id).is_some_and(of_requests) && !id.starts_with(OF_ALL_GAPS)
 }
 
 /// The rank, in percent, that a word of a metric's name stands for.
@@ -324,7 +326,7 @@ fn check_population(index: usize, metric: &Metric, record: &RunRecordV2, rules: 
     let (size, path) = match spec(id) {
         Some(MetricSpec { statistic: Some(_), window: WindowName::Whole, population, .. }) => {
             match population {
-                Population::Ended => return,
+                Population::Ended | Population::ServerAnswers => return,
                 Population::Declared | Population::EveryResponse => (load.offered, "load.offered"),
                 Population::Sent => (load.offered.saturating_sub(load.not_sent), "load.not_sent"),
                 Population::Succeeded => (load.succeeded, "load.succeeded"),

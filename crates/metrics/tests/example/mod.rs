@@ -1,10 +1,10 @@
 // Invented requests and their figures, for the examples in the documentation of the catalogue.
 
-use streamgauge_metrics::{RunInput, build_record};
+use streamgauge_metrics::{RunCollector, RunInput, build_record};
 use streamgauge_schema::{
-    CheckFault, Digest, Grade, GradeCheck, GraderIdentity, GraderName, Grades, Grading,
-    JournalHeader, JournalLine, LoadShape, Observation, Plan, RequestLine, Stage, Timestamp,
-    read_typed,
+    CheckFault, Digest, EndReason, Grade, GradeCheck, GraderIdentity, GraderName, Grades, Grading,
+    JournalHeader, JournalLine, JournalTrailer, LoadShape, Observation, Plan, RequestLine,
+    ScrapeLine, ServerFamily, ServerSample, Stage, Timestamp, read_typed,
 };
 
 const PLAN: &[u8] =
@@ -79,6 +79,56 @@ pub fn graded_figure(id: &str, requests: &[RequestLine], passed: &[bool]) -> Opt
     value(id, &lines, Some(&Grades { grades_version: 1, grading, receipts }), |_| {})
 }
 
+/// The value of a metric in the record of these requests, where the server was asked for its own metrics
+/// before them, each second while they were under way, and after them. Answers are written as "running 2
+/// waiting 1 cache 0.5 length 2.5 drafts 9 accepted 7 output 64 prompt 512", or as a part of that.
+#[allow(dead_code, reason = "not every example asks the server")]
+pub fn server_figure(id: &str, requests: &[RequestLine], told: &[&str]) -> Option<f64> {
+    let second = 1_000_000;
+    let mut lines = numbered(requests);
+    for line in &mut lines {
+        (line.started_us, line.last_attempt_started_us) = (second, second);
+    }
+    let end_us = lines.iter().map(|line| second + line.elapsed_us).max().unwrap();
+    let plan = plan_of(&lines, |plan| plan.instrument.server_metrics = Some("/metrics".into()));
+    let header = header_of(&plan);
+    let trailer = JournalTrailer {
+        reason: EndReason::Finished,
+        completed_at: Timestamp::from_unix_micros(0),
+        lines: lines.len() as u64,
+        listed_models: None,
+    };
+    let mut run = RunCollector::new(&plan, &header).unwrap();
+    lines.iter().for_each(|line| run.add(line).unwrap());
+    for (place, told_then) in told.iter().enumerate() {
+        let is_last = place + 1 == told.len();
+        let at_us = if is_last { end_us } else { place as u64 * second };
+        run.add_scrape(&scrape(at_us, told_then)).unwrap();
+    }
+    let record = run.close(Some(&trailer)).unwrap().into_record(Vec::new()).unwrap();
+    record.metrics.into_iter().find(|metric| metric.id.as_str() == id).unwrap().value
+}
+
+fn scrape(at_us: u64, told: &str) -> ScrapeLine {
+    let sample = |pair: &[&str]| {
+        let family = match pair[0] {
+            "accepted" => ServerFamily::VllmSpecAccepted,
+            "cache" => ServerFamily::VllmKvCacheUsage,
+            "drafts" => ServerFamily::VllmSpecDraft,
+            "length" => ServerFamily::SglangSpecAcceptLength,
+            "output" => ServerFamily::VllmGenerationTokens,
+            "prompt" => ServerFamily::VllmPromptTokens,
+            "running" => ServerFamily::VllmRequestsRunning,
+            "waiting" => ServerFamily::VllmRequestsWaiting,
+            other => panic!("{other}"),
+        };
+        ServerSample { family, series: "0".into(), value: pair[1].parse().unwrap() }
+    };
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let samples = words.chunks_exact(2).map(sample).collect();
+    ScrapeLine { asked_us: at_us, answered_us: at_us, failure: None, samples }
+}
+
 /// The requests, each with a place and a prompt of its own.
 fn numbered(requests: &[RequestLine]) -> Vec<RequestLine> {
     let numbered = |(index, line): (u64, &RequestLine)| RequestLine {
@@ -95,18 +145,8 @@ fn value(
     grades: Option<&Grades>,
     says: impl FnOnce(&mut Plan),
 ) -> Option<f64> {
-    let mut plan: Plan = read_typed(PLAN).unwrap();
-    (plan.load.requests, plan.load.warmup) = (requests.len() as u64, 0);
-    plan.load.shape = LoadShape::ClosedLoop { concurrency: 1 };
-    says(&mut plan);
-    let header = JournalHeader {
-        journal_version: 1,
-        plan_sha256: Digest::of_value(&plan).unwrap(),
-        started_at: Timestamp::from_unix_micros(0),
-        started_monotonic_ns: None,
-        listed_models: None,
-        conditions: Vec::new(),
-    };
+    let plan = plan_of(requests, says);
+    let header = header_of(&plan);
     let input = RunInput {
         plan: &plan,
         header: &header,
@@ -117,6 +157,25 @@ fn value(
     };
     let record = build_record(&input).unwrap();
     record.metrics.into_iter().find(|metric| metric.id.as_str() == id).unwrap().value
+}
+
+fn plan_of(requests: &[RequestLine], says: impl FnOnce(&mut Plan)) -> Plan {
+    let mut plan: Plan = read_typed(PLAN).unwrap();
+    (plan.load.requests, plan.load.warmup) = (requests.len() as u64, 0);
+    plan.load.shape = LoadShape::ClosedLoop { concurrency: 1 };
+    says(&mut plan);
+    plan
+}
+
+fn header_of(plan: &Plan) -> JournalHeader {
+    JournalHeader {
+        journal_version: 1,
+        plan_sha256: Digest::of_value(plan).unwrap(),
+        started_at: Timestamp::from_unix_micros(0),
+        started_monotonic_ns: None,
+        listed_models: None,
+        conditions: Vec::new(),
+    }
 }
 
 /// A load with due times, of which one request is under way at once.

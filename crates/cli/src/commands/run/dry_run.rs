@@ -39,6 +39,9 @@ fn contacted(args: &RunArgs, endpoint: &Endpoint, plans: &[&Plan]) -> String {
         lines.push("- a few short requests first, which tell how long prompts are".to_owned());
     }
     lines.extend(plans.iter().map(|plan| requests(plan)));
+    if let Some(path) = &args.instrument.server_metrics {
+        lines.push(format!("- questions for the server's own metrics at {path}, once a second"));
+    }
     if args.goals.search.is_some() {
         lines.push("- probes after that, each at a load that follows from those before".to_owned());
     }
