@@ -30,6 +30,7 @@ params.n_parallel = SLOTS
 params.n_ctx = SLOTS * CONTEXT_PER_SLOT
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
 params.ui = False
+params.endpoint_metrics = True
 
 stopped = threading.Event()
 for number in (signal.SIGTERM, signal.SIGINT):

@@ -20,12 +20,13 @@ struct Timed {
     decode_over_predicted: f64,
 }
 
-fn run(url: &str, out: &Path, concurrency: &str) -> PathBuf {
+fn run(url: &str, out: &Path, concurrency: &str, more: &[&str]) -> PathBuf {
     let requests = REQUESTS.to_string();
     let own = || env!("CARGO_BIN_EXE_streamgauge").to_owned();
     let output = Command::new(std::env::var("STREAMGAUGE_COMMAND").unwrap_or_else(|_| own()))
         .args(["run", "--base-url", url, "--requests", &requests, "--concurrency", concurrency])
         .args(["--output-tokens", "64", "--ignore-eos", "--input-tokens", "100"])
+        .args(more)
         .arg("--out")
         .arg(out)
         .output()
@@ -62,7 +63,7 @@ fn figures_agree_with_the_servers_own_clock() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let alone = timed(&run(&url, folder.path(), "1"));
+    let alone = timed(&run(&url, folder.path(), "1", &[]));
     assert_eq!(alone.len(), REQUESTS);
     let count = |holds: &dyn Fn(&Timed) -> bool| alone.iter().filter(|one| holds(one)).count();
     let not_before = count(&|one| one.ttft_minus_prompt_ms > 0.0);
@@ -75,7 +76,7 @@ fn figures_agree_with_the_servers_own_clock() {
     assert_eq!(not_before, REQUESTS, "no output can be seen before the server made it");
     assert!(decode >= ENOUGH, "{decode} of {REQUESTS}");
 
-    let together = run(&url, folder.path(), "4");
+    let together = run(&url, folder.path(), "4", &["--warmup", "4", "--server-metrics"]);
     let record: Value =
         serde_json::from_slice(&std::fs::read(together.join("record.json")).unwrap()).unwrap();
     eprintln!(
@@ -85,4 +86,12 @@ fn figures_agree_with_the_servers_own_clock() {
         record["instrument"]["stale_connections"],
     );
     assert_eq!(record["load"]["succeeded"], REQUESTS);
+    let value = |id: &str| {
+        let metrics = record["metrics"].as_array().unwrap();
+        metrics.iter().find(|metric| metric["id"] == id).unwrap()["value"].as_f64()
+    };
+    let [by_server, by_usage] = ["server_output_tokens_tok", "usage_output_tokens_tok"].map(value);
+    eprintln!("output tokens by the server's counter {by_server:?}, by usage {by_usage:?}");
+    // A server that was not told to count tells nothing.
+    assert!(by_server.is_none() || by_server == by_usage);
 }

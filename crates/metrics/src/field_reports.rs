@@ -1,6 +1,7 @@
 //! What people reported of other tools, as runs with the figures that they should have seen.
 
 mod client;
+mod server;
 
 use streamgauge_schema::{
     Anomaly, AnomalyKind, Completion, EndReason, Ending, Failure, FailureClass, JournalTrailer,

@@ -90,7 +90,8 @@ fn requests_that_failed_leave_the_counts_uncertain() {
     let faults = vec![FaultRule { every: 4, kind: FaultKind::Reset(FaultPoint::AfterOutputs(2)) }];
     let (_, record) =
         asked(SimConfig { faults, ..quick() }, folder.path(), &["--server-metrics=/metrics"]);
-    let said = "cannot be held against usage (24): 2 requests failed";
+    let said = "cannot be held against usage (24). Requests that failed, have no usage or were sent again, \
+                on which the server may have worked: 2.";
     assert!(limitations(&record).contains(said), "{}", limitations(&record));
 }
 

@@ -39,9 +39,9 @@ pub(super) fn counts_not_held(run: &CollectedRun<'_>) -> Option<String> {
     let ([by_server, by_usage], uncertain) = (counts.shown(), counts.uncertain);
     (uncertain > 0 && !counts.differ()).then(|| {
         format!(
-            "The server's own count of output tokens ({by_server}) cannot be held against usage \
-             ({by_usage}): {uncertain} requests failed, have no usage or were sent again, and the server \
-             may have worked on them."
+            "The server's own count of output tokens ({by_server}) cannot be held against usage ({by_usage}). \
+             Requests that failed, have no usage or were sent again, on which the server may have worked: \
+             {uncertain}."
         )
     })
 }
