@@ -131,6 +131,15 @@ pub enum RecordError {
         /// Which line, from 1.
         line: u64,
     },
+    /// A member of the record would say where the server is, which is private.
+    #[error(
+        "{member} names the host of the server or of its proxy, which stands in no record; call it \
+         something else"
+    )]
+    NamesServer {
+        /// The member.
+        member: &'static str,
+    },
     /// The plan holds more requests than a run may have.
     #[error(
         "the plan holds {requests} {stage} requests, a run has at most {} of a stage",
@@ -153,7 +162,7 @@ pub enum RecordError {
         declared: u64,
     },
     /// A text that the record would hold may not be published.
-    #[error("{text:?} cannot stand in a record")]
+    #[error("{} cannot stand in a record", shown(.text, *.fault))]
     Unpublishable {
         /// The text.
         text: String,
@@ -161,4 +170,12 @@ pub enum RecordError {
         #[source]
         fault: TextFault,
     },
+}
+
+/// A text that is refused; one that may be a secret is not shown.
+fn shown(text: &str, fault: TextFault) -> String {
+    match fault {
+        TextFault::Credential => "a text".to_owned(),
+        _ => format!("{text:?}"),
+    }
 }

@@ -11,6 +11,7 @@ mod journal;
 mod limitations;
 mod line;
 mod load;
+mod places;
 mod receipts;
 mod responses;
 #[cfg(test)]
@@ -29,6 +30,8 @@ use crate::catalogue::{catalogue, metrics_of};
 use crate::error::RecordError;
 use crate::measured::Measured;
 use crate::sent::Sent;
+
+use places::Places;
 
 pub use collect::{CollectedRun, RunCollector};
 pub(crate) use conditions::{
@@ -101,7 +104,8 @@ fn record_of(
     let metrics = metrics_of(measured)?;
     let status = status(&run);
     let load = load::report(&run, status);
-    let conditions = conditions::of(&run)?;
+    let places = Places::of(plan);
+    let conditions = places.withheld(conditions::of(&run)?);
     let instrument = instrument::report(&run, &metrics)?;
     let windows = load::windows(measured, &metrics);
     let mut record = RunRecordV2 {
@@ -132,6 +136,7 @@ fn record_of(
         load,
     };
     record.run_id = run_id(&plan.name, record.digest(&plan.name)?)?;
+    places.check(&record)?;
     Ok(record)
 }
 

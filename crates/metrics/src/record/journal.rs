@@ -5,6 +5,7 @@ use streamgauge_schema::{
     TimeBasis, TurnoverReport,
 };
 
+use super::places::Places;
 use super::turnover;
 use crate::error::RecordError;
 use crate::sent::Sent;
@@ -13,7 +14,7 @@ use crate::sent::Sent;
 /// asking before the first request.
 ///
 /// # Errors
-/// When the plan contradicts itself or holds too many requests.
+/// When the plan contradicts itself, holds too many requests, or declares where the server is.
 pub fn check_plan(plan: &Plan) -> Result<(), RecordError> {
     for stage in Stage::ALL.iter().copied() {
         let requests = declared(plan, stage);
@@ -27,7 +28,10 @@ pub fn check_plan(plan: &Plan) -> Result<(), RecordError> {
         .or_else(|| goals_fault(&plan.goals))
         .or_else(|| plan.grading.as_ref().and_then(grading_fault))
         .or_else(|| turnover_fault(plan));
-    fault.map_or(Ok(()), |contradiction| Err(RecordError::Plan { contradiction }))
+    match fault {
+        Some(contradiction) => Err(RecordError::Plan { contradiction }),
+        None => Places::of(plan).check_plan(plan),
+    }
 }
 
 /// Requests of a stage that the plan holds, or, where time ends the load, their most.

@@ -1,8 +1,8 @@
 //! What records say of how a run was made.
 
 use streamgauge_schema::{
-    Arrivals, ClientStage, LengthBasis, LengthProbe, Load, LoadShape, RateStage, SharedPrefix,
-    Target,
+    Arrivals, ClientStage, Identifier, LengthBasis, LengthProbe, Load, LoadShape, RateStage,
+    SharedPrefix, Target,
 };
 
 use super::*;
@@ -254,4 +254,33 @@ fn a_record_says_how_its_server_was_reached_and_not_where() {
     assert!(says(&proxied, "went through an HTTP proxy"));
     let socket = way("unix:///run/secret-place.sock", |_| ());
     assert_eq!(condition(&socket, "Socket"), Some("Unix domain"));
+}
+
+#[test]
+fn where_the_server_is_stands_in_no_record() {
+    let place = "gpu7.lab.example";
+    let told = |run: &mut Run, value: &str| {
+        let [label, value] = ["Runtime build", value].map(|it| PublicText::new(it).unwrap());
+        run.plan.conditions.push(Condition { label, value });
+    };
+    let at_place = || {
+        let mut run = Run::of_three();
+        run.plan.target.base_url = format!("https://{place}:8000/v1");
+        run
+    };
+    let mut declared = at_place();
+    told(&mut declared, "built on gpu7.lab.example");
+    let error = declared.build().unwrap_err();
+    assert_eq!(error, RecordError::NamesServer { member: "conditions" });
+    let mut named = at_place();
+    named.plan.name = Identifier::new(place).unwrap();
+    assert_eq!(named.build().unwrap_err(), RecordError::NamesServer { member: "name" });
+    // What the server says of itself is no reason to lose a record.
+    let mut said = at_place();
+    for line in &mut said.lines {
+        line.observation.as_mut().unwrap().returned_models = vec![place.to_owned()];
+    }
+    let record = said.record();
+    assert_eq!(condition(&record, "Models returned"), Some("Withheld: it names the server's host"));
+    assert!(!String::from_utf8(bytes(&record)).unwrap().contains(place));
 }
