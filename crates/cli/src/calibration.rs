@@ -140,6 +140,8 @@ impl Simulator {
     fn start(pace: Pace) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("where this program is")?;
         let mut process = Command::new(program)
+            // It needs nothing of it, and there may be keys.
+            .env_clear()
             .args(["sim", "--listen", "127.0.0.1:0", "--event-times", "--kernel-stamps"])
             .arg("--end-with-stdin")
             .stdin(Stdio::piped())

@@ -9,6 +9,7 @@ use streamgauge_schema::{
     read_typed,
 };
 
+use crate::flags::Source;
 use crate::input::read_text;
 
 /// The file: TOML, or JSON where its name ends in `.json`. Everything in it is optional.
@@ -61,7 +62,7 @@ impl DeploymentFile {
             }
             read_typed(text.as_bytes()).with_context(|| path.display().to_string())
         } else {
-            toml::from_str(&text).with_context(|| path.display().to_string())
+            Source::new(path, text).read("deployment")
         }
     }
 

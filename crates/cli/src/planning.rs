@@ -32,8 +32,8 @@ use load::loads;
 use prompts::PromptFile;
 
 pub(crate) use load::open_loop;
-use server::path_and_query;
-pub(crate) use server::{Server, meet, meet_at, reach};
+pub(crate) use server::{Server, key_variable, meet, meet_at, reach};
+use server::{check_key_variable, path_and_query};
 
 /// Version of the plan that is written.
 const PLAN_VERSION: u32 = 1;
@@ -79,6 +79,7 @@ pub(crate) struct Planner<'a> {
 impl Asked {
     /// Reads the files that the arguments name, and checks what can be checked.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
+        check_key_variable(&args.server)?;
         let limits = &args.limits;
         let max_error_ratio = limits.max_error_rate;
         let prompts = PromptFile::read(&args.prompts)?;
@@ -377,6 +378,7 @@ fn naming_its_flags(error: RecordError) -> anyhow::Error {
     let flags = match &text {
         text if text.contains("time_basis") => "--time-basis, --kernel-stamps and --intervals",
         text if text.contains("goal") => "--goodput",
+        _ if matches!(error, RecordError::NamesServer { .. }) => "--deployment and --name",
         _ => return error.into(),
     };
     anyhow::Error::new(error).context(flags)

@@ -3,8 +3,10 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST,
     HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 use streamgauge_schema::Dialect;
@@ -12,15 +14,12 @@ use streamgauge_schema::Dialect;
 use crate::error::HeaderError;
 use crate::proxy::Proxy;
 use crate::query::Query;
-use crate::secret::Secret;
+use crate::secret::{Redactor, Secret};
 use crate::trust::Trust;
 
 /// Headers that the client sets itself.
 const RESERVED: [HeaderName; 7] =
     [ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING];
-
-/// A shorter text may stand anywhere by chance, and is left where it stands.
-const SHORTEST_SECRET: usize = 4;
 
 /// Where Anthropic's API looks for a key.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -40,23 +39,18 @@ pub struct Access {
 }
 
 impl Access {
-    /// The text with every value of a header or of the query taken out, for messages that echo what
-    /// was sent.
+    /// The text with every value of a header, of the query or of a proxy's user taken out, for messages
+    /// that echo what was sent: as they were sent, as Base64, percent-encoded, and as JSON escapes them.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
-        let mut redacted = text.to_owned();
-        let of_proxy = self.proxy.iter().flat_map(Proxy::secrets).map(Secret::reveal);
-        for secret in self.headers.values().chain(self.query.values()).chain(of_proxy) {
-            if secret.len() >= SHORTEST_SECRET {
-                redacted = redacted.replace(secret, "[redacted]");
-            }
-        }
-        redacted
+        self.redactor().redact(text)
     }
 
-    /// Whether nothing in it is a secret.
-    pub(crate) fn is_open(&self) -> bool {
-        self.headers.is_empty() && self.query.is_empty() && self.proxy.is_none()
+    /// What takes all secrets out of many texts.
+    pub(crate) fn redactor(&self) -> Redactor {
+        let of_proxy = self.proxy.iter().flat_map(Proxy::secrets).cloned();
+        let secrets = self.headers.secrets().chain(self.query.secrets()).chain(of_proxy);
+        Redactor::of(&secrets.collect::<Vec<_>>())
     }
 }
 
@@ -70,11 +64,8 @@ impl Headers {
     /// # Errors
     /// When it is no header, stands here already, or is one that the client sets itself.
     pub fn add(&mut self, line: &str) -> Result<(), HeaderError> {
-        let (name, value) = line.split_once(':').ok_or_else(|| HeaderError::NoColon {
-            found: line.split_whitespace().next().unwrap_or_default().to_owned(),
-        })?;
-        let parsed = HeaderName::try_from(name.trim())
-            .map_err(|_| HeaderError::Name { name: name.trim().to_owned() })?;
+        let (name, value) = line.split_once(':').ok_or(HeaderError::NoColon)?;
+        let parsed = HeaderName::try_from(name.trim()).map_err(|_| HeaderError::Name)?;
         if RESERVED.contains(&parsed) {
             return Err(HeaderError::Reserved { name: parsed.to_string() });
         }
@@ -122,11 +113,31 @@ impl Headers {
         &self.0
     }
 
-    /// The values, each also without what says that it is a bearer's key.
-    fn values(&self) -> impl Iterator<Item = &str> {
-        let values = self.0.values().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| [value, value.strip_prefix("Bearer ").unwrap_or(value)])
+    /// The values, and what in them is a secret by itself.
+    fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        self.0.iter().flat_map(move |(name, value)| secrets_in(name, text(value)))
     }
+}
+
+/// A header's value, what follows the scheme of an authorization (of `Basic` also user and password), and
+/// the value of each cookie.
+fn secrets_in(name: &HeaderName, value: String) -> Vec<Secret> {
+    let mut parts = vec![value.clone()];
+    if let Some((scheme, credentials)) = value.split_once(' ') {
+        parts.push(credentials.trim_start().to_owned());
+        if scheme.eq_ignore_ascii_case("basic")
+            && let Ok(decoded) = STANDARD.decode(credentials.trim())
+            && let Ok(decoded) = String::from_utf8(decoded)
+        {
+            parts.extend(decoded.split(':').map(str::to_owned));
+        }
+    }
+    if *name == COOKIE {
+        let cookies = value.split(';').filter_map(|cookie| cookie.split_once('='));
+        parts.extend(cookies.map(|(_, value)| value.to_owned()));
+    }
+    parts.into_iter().map(Secret::new).collect()
 }
 
 impl fmt::Debug for Headers {
@@ -156,9 +167,30 @@ mod tests {
     }
 
     #[test]
-    fn what_a_query_holds_is_redacted() {
-        let query = Query::new("v=1&api-key=s3cret").unwrap();
-        let access = Access { query, ..Access::default() };
-        assert_eq!(access.redact("no s3cret at 1"), "no [redacted] at 1");
+    fn what_lets_in_is_redacted_in_whatever_it_stood() {
+        let headers = |line: &str| {
+            let mut headers = Headers::default();
+            headers.add(line).unwrap();
+            Access { headers, ..Access::default() }
+        };
+        let query = |text| Access { query: Query::new(text).unwrap(), ..Access::default() };
+        let proxy = Proxy::parse("http://annie:s%2Fcret@h:1").unwrap();
+        let proxy = Access { proxy: Some(proxy), ..Access::default() };
+        for (access, text, redacted) in [
+            (query("v=1&api-key=s3cret"), "no s3cret at 1", "no [redacted] at 1"),
+            (query("api-key=s%2Fcret"), "no s/cret, no s%2Fcret", "no [redacted], no [redacted]"),
+            (headers("X-Key: s3cret"), "s3cret", "[redacted]"),
+            (headers("X-Key: schlüssel"), "schlüssel", "[redacted]"),
+            (headers("Authorization: Token s3cret"), "no s3cret", "no [redacted]"),
+            (
+                headers("Authorization: Basic YW5uaWU6czNjcmV0"),
+                "annie: s3cret, YW5uaWU6czNjcmV0",
+                "[redacted]: [redacted], [redacted]",
+            ),
+            (headers("Cookie: a=s3cret; b=t0ken"), "s3cret t0ken", "[redacted] [redacted]"),
+            (proxy, "annie s/cret", "[redacted] [redacted]"),
+        ] {
+            assert_eq!(access.redact(text), redacted);
+        }
     }
 }

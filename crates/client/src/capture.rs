@@ -11,6 +11,9 @@
 //! end 62010 clean                                                   arrival (µs), how
 //! ```
 //!
+//! What was sent in secret and came back is made unreadable, byte for byte, so that everything else stays
+//! in its place.
+//!
 //! Each line ends with a line feed, and so does each block of bytes. Arrivals count from the moment
 //! before the first byte of the request was written. Without an `end` line the capture was cut off.
 
@@ -22,6 +25,7 @@ use streamgauge_schema::{Dialect, End, Head, ReadError, read_typed};
 
 use crate::clock::micros;
 use crate::replay::SavedRead;
+use crate::secret::Redactor;
 
 /// Version of the format that is written.
 const VERSION: u32 = 1;
@@ -80,49 +84,73 @@ struct HeadLine {
 #[derive(Clone, Debug)]
 pub(crate) struct CaptureWriter {
     dialect: Dialect,
-    bytes: Vec<u8>,
+    redactor: Redactor,
+    head: Head,
+    /// All bytes of the body, and when so many of them had arrived.
+    body: Vec<u8>,
+    reads: Vec<(Duration, usize)>,
 }
 
 impl CaptureWriter {
-    pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, bytes: Vec::new() }
+    /// A writer that makes what the redactor finds unreadable. Everything else stays as it came, and in
+    /// its place.
+    pub(crate) fn new(dialect: Dialect, redactor: Redactor) -> Self {
+        let (head, body, reads) = (Head::default(), Vec::new(), Vec::new());
+        Self { dialect, redactor, head, body, reads }
     }
 
     pub(crate) fn head(&mut self, head: &Head) {
-        let line = HeadLine {
-            capture_version: VERSION,
-            dialect: self.dialect,
-            status: head.status,
-            content_type: head.content_type.clone(),
-            content_encoding: head.content_encoding.clone(),
-            retry_after: head.retry_after.clone(),
-            date: head.date.clone(),
-        };
-        serde_json::to_writer(&mut self.bytes, &line).expect("texts and numbers are JSON");
-        self.bytes.push(b'\n');
+        self.head = head.clone();
     }
 
     pub(crate) fn read(&mut self, bytes: &[u8], at: Duration) {
-        self.bytes.extend(format!("read {} {}\n", micros(at), bytes.len()).bytes());
-        self.bytes.extend_from_slice(bytes);
-        self.bytes.push(b'\n');
+        self.body.extend_from_slice(bytes);
+        self.reads.push((at, bytes.len()));
     }
 
     /// Bytes of memory that it holds.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.bytes.capacity()
+        self.body.capacity() + self.reads.capacity() * size_of::<(Duration, usize)>()
     }
 
     /// The bytes of the file.
-    pub(crate) fn finish(mut self, end: End, at: Duration) -> Vec<u8> {
+    pub(crate) fn finish(self, end: End, at: Duration) -> Vec<u8> {
+        let Self { dialect, redactor, head, mut body, reads } = self;
+        let masked = |text: Option<String>| {
+            text.map(|mut text| {
+                redactor.mask_text(&mut text);
+                text
+            })
+        };
+        let line = HeadLine {
+            capture_version: VERSION,
+            dialect,
+            status: head.status,
+            content_type: masked(head.content_type),
+            content_encoding: masked(head.content_encoding),
+            retry_after: masked(head.retry_after),
+            date: masked(head.date),
+        };
+        // As a whole: a secret may be torn over two reads.
+        redactor.mask(&mut body);
+        let mut file = serde_json::to_vec(&line).expect("texts and numbers are JSON");
+        file.push(b'\n');
+        let mut rest = &body[..];
+        for (at, length) in reads {
+            let (block, others) = rest.split_at(length);
+            file.extend(format!("read {} {length}\n", micros(at)).bytes());
+            file.extend_from_slice(block);
+            file.push(b'\n');
+            rest = others;
+        }
         let how = match end {
             End::Clean => "clean",
             End::Incomplete => "incomplete",
             End::Reset => "reset",
             End::Timeout => "timeout",
         };
-        self.bytes.extend(format!("end {} {how}\n", micros(at)).bytes());
-        self.bytes
+        file.extend(format!("end {} {how}\n", micros(at)).bytes());
+        file
     }
 }
 
@@ -246,9 +274,10 @@ fn mark(line: &[u8]) -> Option<Mark> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
 
     fn written() -> Vec<u8> {
-        let mut writer = CaptureWriter::new(Dialect::OpenaiChat);
+        let mut writer = CaptureWriter::new(Dialect::OpenaiChat, Redactor::default());
         writer
             .head(&Head { content_type: Some("text/event-stream".to_owned()), ..Head::default() });
         writer.read(
@@ -269,6 +298,21 @@ mod tests {
         assert_eq!(observed.observation.first_output_us, Some(3_000));
         assert_eq!(observed.observation.elapsed_us, 4_567);
         assert_eq!(observed.extraction.content_text.0, "a");
+    }
+
+    #[test]
+    fn a_secret_that_comes_back_is_unreadable_and_nothing_moves() {
+        // Digits, as they stand in the lines between the blocks, too.
+        let redactor = Redactor::of(&["3000", "s3cret"].map(Secret::new));
+        let mut writer = CaptureWriter::new(Dialect::OpenaiChat, redactor);
+        writer.head(&Head { date: Some("s3cret".to_owned()), ..Head::default() });
+        writer.read(b"data: s3c", Duration::from_millis(3));
+        writer.read(b"ret 3000\n\n", Duration::from_millis(4));
+        let capture = Capture::parse(&writer.finish(End::Clean, Duration::from_millis(5))).unwrap();
+        assert_eq!(capture.head.date.as_deref(), Some("******"));
+        let reads: Vec<&[u8]> = capture.reads.iter().map(|read| &read.bytes[..]).collect();
+        assert_eq!(reads, [&b"data: ***"[..], b"*** ****\n\n"]);
+        assert_eq!(capture.reads[0].at, Duration::from_millis(3));
     }
 
     #[test]

@@ -283,7 +283,7 @@ fn common<E>(
     let template = Template::new(endpoint, path, target.dialect, access)
         .map_err(|error| RunError::Path { path: path.clone(), reason: error.to_string() })?;
     Ok(Common {
-        access: access.clone(),
+        redactor: access.redactor(),
         template,
         dialect: target.dialect,
         observer: ObserverConfig {

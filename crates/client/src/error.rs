@@ -21,17 +21,11 @@ pub struct EndpointError {
 #[non_exhaustive]
 pub enum HeaderError {
     /// Not `Name: value`.
-    #[error("a header is written \"Name: value\"; {found:?} has no colon")]
-    NoColon {
-        /// The text up to its first blank, so that no value is shown.
-        found: String,
-    },
-    /// A character that header names do not have.
-    #[error("{name:?} is not the name of a header")]
-    Name {
-        /// The name.
-        name: String,
-    },
+    #[error("a header is written \"Name: value\", and this one has no colon")]
+    NoColon,
+    /// A character that header names do not have. What stands there may be a value, and is not shown.
+    #[error("what stands before the colon is not the name of a header")]
+    Name,
     /// A character that header values do not have.
     #[error("the value of header {name} holds a character that headers cannot carry")]
     Value {

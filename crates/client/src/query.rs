@@ -3,8 +3,10 @@
 use std::fmt;
 
 use hyper::http::uri::PathAndQuery;
+use percent_encoding::percent_decode_str;
 
 use crate::error::QueryError;
+use crate::secret::Secret;
 
 /// What stands in a plan for a value of a query.
 const REDACTED: &str = "redacted";
@@ -54,9 +56,13 @@ impl Query {
         &self.0
     }
 
-    /// The values, as they are sent.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
-        self.0.split('&').filter_map(|member| Some(member.split_once('=')?.1))
+    /// The values, as they are sent and as they are meant.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let values = self.0.split('&').filter_map(|member| Some(member.split_once('=')?.1));
+        values.flat_map(|value| {
+            let meant = percent_decode_str(value).decode_utf8_lossy().into_owned();
+            [Secret::new(value), Secret::new(meant)]
+        })
     }
 }
 

@@ -315,6 +315,7 @@ mod tests {
 
     use super::*;
     use crate::budget::Budget;
+    use crate::secret::Redactor;
 
     const MEBIBYTE: usize = 1 << 20;
 
@@ -323,7 +324,8 @@ mod tests {
         let budget = Budget::new(4 * MEBIBYTE);
         let config = ObserverConfig::new(Dialect::OpenaiChat);
         let mut readers = [(); 2].map(|()| {
-            let capture = keeps_capture.then(|| CaptureWriter::new(Dialect::OpenaiChat));
+            let capture =
+                keeps_capture.then(|| CaptureWriter::new(Dialect::OpenaiChat, Redactor::default()));
             let mut reader = Reader::new(config.clone(), capture, budget.share());
             reader.head(Head {
                 status: 200,

@@ -13,7 +13,6 @@ use streamgauge_schema::{
     RequestLine, Stage,
 };
 
-use crate::access::Access;
 use crate::budget::Budget;
 use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
@@ -27,6 +26,7 @@ use crate::no_head::no_head;
 use crate::pool::Pool;
 use crate::receive::{Ended, Interrupts, Reader, Received, receive, release};
 use crate::run_dir::write_private;
+use crate::secret::Redactor;
 use crate::tap::Tap;
 use crate::template::Template;
 use crate::text::bounded;
@@ -42,7 +42,8 @@ pub(crate) struct Sender {
 /// What all senders of one run have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
-    pub(crate) access: Access,
+    /// Takes out of what is kept what was sent in secret.
+    pub(crate) redactor: Redactor,
     pub(crate) template: Template,
     pub(crate) dialect: Dialect,
     pub(crate) observer: ObserverConfig,
@@ -234,7 +235,8 @@ impl Sender {
 
 impl Common {
     fn reader(&self) -> Box<Reader> {
-        let capture = self.captures.is_some().then(|| CaptureWriter::new(self.dialect));
+        let capture = self.captures.is_some();
+        let capture = capture.then(|| CaptureWriter::new(self.dialect, self.redactor.clone()));
         Box::new(Reader::new(self.observer.clone(), capture, self.budget.share()))
     }
 
@@ -307,13 +309,33 @@ impl Common {
         };
         line.completion = completion;
         line.failure = failure.map(|failure| Failure {
-            message: bounded(&self.access.redact(&failure.message)),
+            message: bounded(&self.redactor.redact(&failure.message)),
             ..failure
         });
         let Observed { observation, extraction, .. } = *observed?;
         line.elapsed_us = observation.elapsed_us;
         line.observation = Some(self.presentable(observation, line));
-        self.observer.keep_texts.then(|| Box::new(extraction))
+        self.observer.keep_texts.then(|| Box::new(self.masked(extraction)))
+    }
+
+    /// The texts of a response with what was sent in secret made unreadable, each of the length that it
+    /// had.
+    fn masked(&self, mut said: Extraction) -> Extraction {
+        if self.redactor.is_idle() {
+            return said;
+        }
+        let mask = |text: &mut String| self.redactor.mask_text(text);
+        [&mut said.content_text, &mut said.reasoning_text, &mut said.refusal_text]
+            .into_iter()
+            .for_each(|text| mask(&mut text.0));
+        let texts = said.finish_reasons.iter_mut().chain(&mut said.returned_models);
+        texts.chain(&mut said.usage_invalid).chain(&mut said.error_message).for_each(mask);
+        for choice in said.choices.iter_mut().flatten() {
+            mask(&mut choice.content_text.0);
+            mask(&mut choice.reasoning_text.0);
+            choice.finish_reason.iter_mut().for_each(mask);
+        }
+        said
     }
 
     /// The observation with the client's own failure class, and with no text of the server's that
@@ -324,20 +346,21 @@ impl Common {
                 error.class = failure.class;
             }
             for text in [&mut error.message, &mut error.code].into_iter().flatten() {
-                *text = bounded(&self.access.redact(text));
+                *text = bounded(&self.redactor.redact(text));
             }
         }
-        if self.access.is_open() {
+        if self.redactor.is_idle() {
             return observation;
         }
         let texts = observation.returned_models.iter_mut().chain(&mut observation.finish_reasons);
+        let texts = texts.chain(&mut observation.usage_invalid);
         for text in texts {
-            *text = self.access.redact(text);
+            *text = self.redactor.redact(text);
         }
         observation.server_timings = observation
             .server_timings
             .into_iter()
-            .map(|(name, value)| (self.access.redact(&name), value))
+            .map(|(name, value)| (self.redactor.redact(&name), value))
             .collect();
         observation
     }

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde::de::DeserializeOwned;
 
 /// A file with its text, so that whatever is wrong in it can be placed.
@@ -24,7 +23,14 @@ impl Source {
     /// # Errors
     /// When it is none; `kind` says what it was to be.
     pub(crate) fn read<T: DeserializeOwned>(&self, kind: &str) -> anyhow::Result<T> {
-        toml::from_str(&self.text).with_context(|| format!("{} is no {kind}", self.path.display()))
+        toml::from_str(&self.text).map_err(|error: toml::de::Error| {
+            // Without the line as it stands, which may hold a key.
+            let problem = format!("no {kind}: {}", error.message());
+            match error.span() {
+                Some(place) => self.fault(place, &problem),
+                None => self.fault_of_all(&problem),
+            }
+        })
     }
 
     /// The folder from which relative paths in it lead.

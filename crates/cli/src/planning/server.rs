@@ -38,10 +38,7 @@ fn access(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
     for line in &args.header {
         headers.add(line).context("--header")?;
     }
-    let key_variable = args.api_key_env.as_deref().unwrap_or(match args.api {
-        Dialect::AnthropicMessages => "ANTHROPIC_API_KEY",
-        _ => "OPENAI_API_KEY",
-    });
+    let key_variable = key_variable(args);
     if let Some(key) = api_key(args, key_variable)? {
         headers
             .add_api_key(&key, args.api)
@@ -115,6 +112,25 @@ fn proxy(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Option<Proxy>
         bail!("{proxy} leads to no Unix-domain socket: leave the proxy out");
     }
     Ok(found)
+}
+
+/// The environment's variable that holds the key.
+pub(crate) fn key_variable(args: &ServerArgs) -> &str {
+    args.api_key_env.as_deref().unwrap_or(match args.api {
+        Dialect::AnthropicMessages => "ANTHROPIC_API_KEY",
+        _ => "OPENAI_API_KEY",
+    })
+}
+
+/// Whoever writes a key where the name of its variable is wanted should not see it again.
+pub(super) fn check_key_variable(args: &ServerArgs) -> anyhow::Result<()> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    match key_variable(args).bytes().all(allowed) {
+        true => Ok(()),
+        false => {
+            bail!("--api-key-env takes the name of the variable that holds the key, not the key")
+        }
+    }
 }
 
 /// A path and what follows its question mark.

@@ -38,10 +38,12 @@ pub(super) enum Brought {
     Interrupted,
 }
 
-/// Runs a program in its own process group and waits for it. What it prints goes to a private file.
+/// Runs a program in its own process group, without the variables in `hidden`, and waits for it. What it
+/// prints goes to a private file.
 /// When the time is over, or at a signal, it is ended with everything that it started.
 pub(super) async fn run_program(
     command: &[String],
+    hidden: &[&str],
     timeout: Duration,
     folder: &Path,
     output: &Path,
@@ -57,7 +59,11 @@ pub(super) async fn run_program(
         .open(output)
         .with_context(shown)?;
     writeln!(file, "== {title}").with_context(shown)?;
-    let started = Command::new(program)
+    let mut child = Command::new(program);
+    hidden.iter().for_each(|variable| {
+        child.env_remove(variable);
+    });
+    let started = child
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())

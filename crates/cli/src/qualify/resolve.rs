@@ -21,7 +21,7 @@ use crate::console;
 use crate::flags::{Flags, Merged, Source, command, from_folder};
 use crate::gates::{needs_grader, read_gates, unknown_metric};
 use crate::input::read_text;
-use crate::planning::{Asked, never_said, never_stops};
+use crate::planning::{Asked, key_variable, never_said, never_stops};
 
 /// What the table of turnover runs is called.
 const TURNOVER: &str = "[turnover]";
@@ -133,6 +133,15 @@ impl Resolved {
         let visits = self.plan.visits().len() as u64 - turnovers;
         let cells = self.cells.iter().map(|cell| (&cell.load, visits));
         cells.chain(self.turnover.iter().map(|cell| (&cell.load, turnovers))).collect()
+    }
+
+    /// The environment's variables that hold the keys of both arms: no program that is started needs them.
+    pub(crate) fn key_variables(&self) -> Vec<&str> {
+        let arms = self.cells.iter().flat_map(|cell| [&cell.baseline, &cell.candidate]);
+        let mut variables: Vec<&str> = arms.map(|arm| key_variable(&arm.args.server)).collect();
+        variables.sort_unstable();
+        variables.dedup();
+        variables
     }
 
     /// The cells of a visit.

@@ -5,6 +5,7 @@
 mod access;
 mod apis;
 mod arguments;
+mod canaries;
 mod compared;
 mod configured;
 mod datasets;
@@ -24,6 +25,7 @@ mod messages;
 mod observed;
 mod odd_servers;
 mod process;
+mod published;
 mod qualify;
 mod reported;
 mod secrets;

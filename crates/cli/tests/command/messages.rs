@@ -234,8 +234,8 @@ fn of_the_client() {
     let key = || text("X-Key");
     said.add([EndpointError { url: text("host"), reason: "it must begin with http://" }]);
     said.add([
-        HeaderError::NoColon { found: text("no") },
-        HeaderError::Name { name: text("a b") },
+        HeaderError::NoColon,
+        HeaderError::Name,
         HeaderError::Value { name: key() },
         HeaderError::Reserved { name: text("host") },
         HeaderError::Twice { name: key() },
@@ -331,6 +331,7 @@ fn of_records() {
         RecordError::Grading { contradiction: contradiction() },
         RecordError::LinesMissing { announced: 8, found: 7 },
         RecordError::NameTooLong { name: "x".repeat(40) },
+        RecordError::NamesServer { member: "deployment.model" },
         RecordError::NotFinished { declared: 8, found: 7 },
         RecordError::Plan { contradiction: contradiction() },
         RecordError::PlanDiffers { plan: prompt, journal: Digest::of(b"journal") },

@@ -60,9 +60,9 @@ impl Work<'_> {
                 let (timeout, output) =
                     (Duration::from_millis(*timeout_ms), self.dir.activation_log());
                 let title = visit.to_string();
-                let folder = &resolved.folder;
+                let (folder, hidden) = (&resolved.folder, resolved.key_variables());
                 let run = async |stop: watch::Receiver<bool>| {
-                    run_program(command, timeout, folder, &output, &title, &stop).await
+                    run_program(command, &hidden, timeout, folder, &output, &title, &stop).await
                 };
                 self.brought(visit, run).await?
             }
