@@ -28,6 +28,7 @@ mod process;
 mod published;
 mod qualify;
 mod reported;
+mod robust;
 mod secrets;
 mod server_metrics;
 mod storage;

@@ -41,6 +41,7 @@ async fn a_connection_that_was_closed_while_idle_is_replaced() {
     );
 }
 
+/// vllm-project/vllm-omni#1374: such a request failed although the server was well.
 #[tokio::test]
 async fn a_reused_connection_that_closes_unanswered_is_tried_once_more() {
     for (resend, completion, class, attempts) in [
