@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use streamgauge_client::write_new;
 
@@ -45,8 +45,10 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<Exit> {
     };
     let out = args.out.as_deref().unwrap_or(Path::new(name));
     let shown = out.display().to_string();
-    write_new(out, text.replace(name, &shown).as_bytes(), 0o644)
-        .with_context(|| format!("cannot write {shown}; -o names another file"))?;
+    if out.exists() {
+        bail!("{shown} exists, and is not written over; -o names another file");
+    }
+    write_new(out, text.replace(name, &shown).as_bytes(), 0o644)?;
     console::remark(&format!("next: streamgauge {}", next.replace("FILE", &shown)));
     console::result(&shown)?;
     Ok(Exit::Done)

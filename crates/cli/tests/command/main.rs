@@ -27,6 +27,7 @@ mod odd_servers;
 mod process;
 mod published;
 mod qualify;
+mod refused;
 mod reported;
 mod robust;
 mod secrets;
