@@ -104,6 +104,9 @@ pub(crate) async fn measure_into(
     let rebuilt = rebuild_held(&dir)?;
     rebuilt.write(&dir)?;
     drop(held);
+    if let Some(reason) = &rebuilt.untold {
+        console::remark(&format!("note: --server-metrics found nothing: {reason}"));
+    }
     let (failures, other_model) = notices.finish();
     Ok(Measured {
         dir,

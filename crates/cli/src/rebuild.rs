@@ -31,6 +31,8 @@ pub(crate) struct Rebuilt {
     pub(crate) cases: Option<Vec<u8>>,
     /// What became of its prompts, where it was graded.
     pub(crate) prompts: Option<Prompts>,
+    /// Why the server told nothing of itself, where it was asked and never did.
+    pub(crate) untold: Option<String>,
 }
 
 /// The prompts of a graded run: a record names none.
@@ -100,9 +102,10 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
         }
     }
     let is_told = plan.instrument.server_metrics.is_some() && dir.server_metrics().exists();
-    if is_told {
-        add_scrapes(&mut run, &dir.server_metrics())?;
-    }
+    let untold = match is_told {
+        true => add_scrapes(&mut run, &dir.server_metrics())?,
+        false => None,
+    };
     let run = run.close(journal.trailer())?;
     let prompts = run.outcomes().map(|outcomes| Prompts { outcomes, ids });
     let mut files = vec![evidence(&journal_path)?];
@@ -120,16 +123,20 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     }
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
-    Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases, prompts })
+    Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases, prompts, untold })
 }
 
-/// What the server said of itself; a torn last line was being written when the run was cut off.
-fn add_scrapes(run: &mut RunCollector<'_>, path: &Path) -> anyhow::Result<()> {
+/// Adds what the server said of itself; a torn last line was being written when the run was cut off. Gives
+/// why it said nothing, where it never did.
+fn add_scrapes(run: &mut RunCollector<'_>, path: &Path) -> anyhow::Result<Option<String>> {
     let mut scrapes = ScrapeReader::new(open(path)?, path);
+    let (mut untold, mut is_told) = (None, false);
     while let Some(line) = scrapes.next_scrape()? {
         run.add_scrape(&line).with_context(|| path.display().to_string())?;
+        is_told |= line.failure.is_none();
+        untold = untold.or(line.failure.map(|failure| failure.message));
     }
-    Ok(())
+    Ok(untold.filter(|_| !is_told))
 }
 
 /// A journal of a run that has ended, to be read line by line.

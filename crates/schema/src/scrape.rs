@@ -1,8 +1,8 @@
 //! What a server's own metrics said while a run lasted: one JSON line a question, in
 //! `server-metrics.jsonl`, which is private.
 //!
-//! Invariant: nothing of the server's own text stands here. Of its labels a line holds a digest, by
-//! which one series is told from another.
+//! Invariant: of an answer nothing but figures stands here; of its labels a line holds a digest, by which
+//! one series is told from another. Of an answer that is none it holds why, as a failed request does.
 
 use serde::{Deserialize, Serialize};
 
