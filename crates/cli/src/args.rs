@@ -3,6 +3,7 @@
 mod config;
 mod effects;
 mod hints;
+pub(crate) mod instrument;
 pub(crate) mod run;
 pub(crate) mod turnover;
 mod values;

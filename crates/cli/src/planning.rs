@@ -23,7 +23,8 @@ use streamgauge_workload::{
 };
 use tokio::sync::watch;
 
-use crate::args::run::{Intervals, PromptArgs, RunArgs, ServerArgs};
+use crate::args::instrument::Intervals;
+use crate::args::run::{PromptArgs, RunArgs, ServerArgs};
 use crate::console;
 use crate::deployment::{DeploymentFile, identifier_like};
 use crate::grading::Expected;

@@ -10,7 +10,8 @@ use clap::{Arg, ArgGroup, Args, Command, FromArgMatches, ValueEnum};
 use streamgauge_schema::{Identifier, OutputPolicy, TurnoverReport};
 use streamgauge_workload::{Clients, TurnoverPrompts, WorkloadError};
 
-use super::run::{InstrumentArgs, LimitArgs, OutputArgs, RunArgs, RunFormat, ServerArgs};
+use super::instrument::InstrumentArgs;
+use super::run::{LimitArgs, OutputArgs, RunArgs, RunFormat, ServerArgs};
 use super::values::{Sweep, Temperature, parse_identifier, parse_temperature};
 
 /// What the flags of a turnover's own stand under.
