@@ -202,7 +202,7 @@ mod tests {
             ),
             ("simulate = 1\n", "run: simulate: it is true or false"),
             ("simulate = true\n[load]\n", "`streamgauge run` has no such flag"),
-            ("simulate", "is no file of flags of `run`"),
+            ("simulate", "no file of flags of `run`"),
         ] {
             let error = read(dir.path(), file, "").unwrap_err();
             assert!(error.starts_with("error: ") && error.contains(expected), "{file}: {error}");
