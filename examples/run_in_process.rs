@@ -51,6 +51,7 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
         captures: None,
         scrapes: None,
         keep_texts: false,
+        so_far: None,
         inflight: Arc::default(),
         stop: stopped,
     };

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use streamgauge_client::{
-    Access, AnswerWriter, JournalError, JournalWriter, RunClock, RunDir, RunDirError, RunError,
-    RunSetup, Sink, make_private_folder, run, write_new,
+    Access, AnswerWriter, JournalError, JournalWriter, ReceiptWriter, RunClock, RunDir,
+    RunDirError, RunError, RunSetup, Sink, SoFar, make_private_folder, run, write_new,
 };
 use streamgauge_schema::{
     AnswerLine, EndReason, Extraction, JournalLine, Plan, RequestLine, RunRecordV2, Stage,
@@ -67,36 +67,76 @@ pub(crate) async fn measure_into(
     title: &str,
     measuring: &Measuring<'_>,
 ) -> anyhow::Result<Measured> {
-    let inflight = Arc::<AtomicU64>::default();
-    let kept = Kept {
+    let graded = |expected| {
+        let written = ReceiptWriter::create(&dir.receipts())?;
+        Ok::<_, JournalError>(Graded { receipts: Receipts::new(expected), written })
+    };
+    let files = Files {
         journal: JournalWriter::create(&dir.journal())?,
-        progress: Progress::start(title, cell, measuring.view, Arc::clone(&inflight)),
-        notices: Notices::new(&cell.plan),
         answers: cell.keep_answers.then(|| AnswerWriter::create(&dir.answers())).transpose()?,
+        graded: cell.expected.clone().map(graded).transpose()?,
+        so_far: None,
+    };
+    if cell.capture {
+        make_private_folder(&dir.captures())?;
+    }
+    carry_out(dir, files, cell, title, measuring).await
+}
+
+/// What a run is written to.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) journal: JournalWriter,
+    pub(crate) answers: Option<AnswerWriter>,
+    pub(crate) graded: Option<Graded>,
+    /// What is there already of a run that is taken up again.
+    pub(crate) so_far: Option<SoFar>,
+}
+
+/// Receipts, in memory and as they are written.
+#[derive(Debug)]
+pub(crate) struct Graded {
+    pub(crate) receipts: Receipts,
+    pub(crate) written: ReceiptWriter,
+}
+
+/// Carries a cell out, or what is missing of it.
+pub(crate) async fn carry_out(
+    dir: RunDir,
+    files: Files,
+    cell: &Cell,
+    title: &str,
+    measuring: &Measuring<'_>,
+) -> anyhow::Result<Measured> {
+    let inflight = Arc::<AtomicU64>::default();
+    let Files { journal, answers, graded, so_far } = files;
+    let done = so_far.as_ref().map_or(0, SoFar::done);
+    let kept = Kept {
+        journal,
+        progress: Progress::start(title, cell, done, measuring.view, Arc::clone(&inflight)),
+        notices: Notices::new(&cell.plan),
+        answers,
         keep_event_ends: cell.plan.workload.repetitions.is_some(),
-        receipts: cell.expected.clone().map(Receipts::new),
+        graded,
     };
-    let captures = match cell.capture {
-        true => {
-            make_private_folder(&dir.captures())?;
-            Some(dir.captures())
-        }
-        false => None,
-    };
+    let captures = cell.capture.then(|| dir.captures());
     let setup = cell.setup(measuring.access, captures, measuring.stop.clone());
-    let setup = RunSetup { inflight, scrapes: Some(dir.server_metrics()), ..setup };
+    // What a server counts from one start of the run to its end says nothing of one that broke off.
+    let scrapes = so_far.is_none().then(|| dir.server_metrics());
+    let setup = RunSetup { inflight, scrapes, so_far, ..setup };
     let (trailer, kept) = match run(setup, |stage, index| cell.request(stage, index), kept).await {
         Ok(ended) => ended,
         Err(error @ RunError::Resolve { .. }) => return Err(Unreachable(error.to_string()).into()),
         Err(error) => return Err(given_up(&dir, error.into())),
     };
-    let Kept { journal, progress, notices, answers, receipts, .. } = kept;
+    let Kept { journal, progress, notices, answers, graded, .. } = kept;
     drop(progress);
     // Held until all that belongs to the run is written: nobody takes it for whole before.
     let held = journal.finish().map_err(|error| given_up(&dir, error.into()))?;
     answers.map(AnswerWriter::finish).transpose()?;
     let mut wrong = Vec::new();
-    if let Some(receipts) = receipts {
+    if let Some(Graded { receipts, written }) = graded {
+        written.finish()?;
         let (grades, found) = receipts.finish();
         write_new(&dir.grades(), &digest_bytes(&grades)?, 0o600)?;
         wrong = found;
@@ -122,7 +162,10 @@ pub(crate) async fn measure_into(
 fn given_up(dir: &RunDir, error: anyhow::Error) -> anyhow::Error {
     let path = dir.path().display();
     let left = match dir.journal().exists() {
-        true => format!("`streamgauge record {path}` makes a record of what had finished"),
+        true => format!(
+            "`streamgauge run --resume {path}` goes on with what is missing, and `streamgauge record \
+             {path}` makes a record of what had finished"
+        ),
         false => format!("nothing is left of it, as {path} was removed"),
     };
     error.context(format!("the run was given up; {left}"))
@@ -136,7 +179,7 @@ struct Kept {
     answers: Option<AnswerWriter>,
     /// Answers are kept with the ends of their events.
     keep_event_ends: bool,
-    receipts: Option<Receipts>,
+    graded: Option<Graded>,
 }
 
 impl Sink for Kept {
@@ -147,7 +190,7 @@ impl Sink for Kept {
         line: JournalLine,
         said: Option<Box<Extraction>>,
     ) -> Result<(), JournalError> {
-        // The answer first: no request that the journal holds is without it.
+        // The answer and its receipt first: no request that the journal holds is without them.
         if let (JournalLine::Request(line), Some(said)) = (&line, &said) {
             self.answered(line, said)?;
         }
@@ -171,8 +214,10 @@ impl Kept {
             let event_ends = ends.then(|| said.output_ends.clone());
             answers.append(&AnswerLine { event_ends, ..answer(line, said) })?;
         }
-        if let Some(receipts) = &mut self.receipts {
-            receipts.add(line, &said.content_text.0);
+        if let Some(Graded { receipts, written }) = &mut self.graded
+            && let Some(grade) = receipts.add(line, &said.content_text.0)
+        {
+            written.append(grade)?;
         }
         Ok(())
     }
@@ -215,17 +260,28 @@ impl Measured {
         }
     }
 
+    /// Says how to go on with a run that was interrupted.
+    pub(crate) fn tell_how_to_go_on(&self) {
+        if self.interrupted {
+            let path = self.dir.path().display();
+            console::remark(&format!("`streamgauge run --resume {path}` asks what is missing"));
+        }
+    }
+
     /// The exit code that this cell deserves by itself.
     pub(crate) fn exit(&self) -> Exit {
-        let load = &self.record.load;
-        if self.interrupted {
-            Exit::Interrupted
-        } else if load.succeeded == 0 {
-            Exit::Unreachable
-        } else if load.performance_eligible {
-            Exit::Done
-        } else {
-            Exit::Inconclusive
-        }
+        if self.interrupted { Exit::Interrupted } else { exit_of(&self.record) }
+    }
+}
+
+/// The exit code that a run which was not interrupted deserves by its record.
+pub(crate) fn exit_of(record: &RunRecordV2) -> Exit {
+    let load = &record.load;
+    if load.succeeded == 0 {
+        Exit::Unreachable
+    } else if load.performance_eligible {
+        Exit::Done
+    } else {
+        Exit::Inconclusive
     }
 }

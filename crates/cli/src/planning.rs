@@ -3,6 +3,7 @@
 mod extra_body;
 mod lengths;
 mod load;
+mod of_plan;
 mod prompts;
 mod server;
 
@@ -12,7 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Access, ERROR_RATIO_JUDGED_FROM, Query, RunSetup, is_path, room_for};
+use streamgauge_client::{
+    Access, ERROR_RATIO_JUDGED_FROM, Endpoint, Query, RunSetup, is_path, room_for,
+};
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     Condition, EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText,
@@ -33,7 +36,8 @@ use load::loads;
 use prompts::PromptFile;
 
 pub(crate) use load::open_loop;
-pub(crate) use server::{Server, key_variable, meet, meet_at, reach};
+pub(crate) use of_plan::{cell_of_plan, check_way, lengths_of};
+pub(crate) use server::{Server, key_variable, meet, meet_at, meet_reached, reach};
 use server::{check_key_variable, path_and_query};
 
 /// Version of the plan that is written.
@@ -232,7 +236,12 @@ impl<'a> Planner<'a> {
             plan_version: PLAN_VERSION,
             name: name.unwrap_or_else(|| identifier_like(declared.deployment.id.as_str())),
             instrument_version: env!("CARGO_PKG_VERSION").to_owned(),
-            target: self.target(),
+            target: target(
+                &args.server,
+                &asked.endpoint_path,
+                (&server.endpoint, &server.access),
+                &server.model,
+            ),
             request: settings,
             workload: requests.describe(),
             load,
@@ -276,23 +285,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn target(&self) -> Target {
-        let (args, server) = (&self.args.server, self.server);
-        Target {
-            base_url: server.endpoint.to_string(),
-            dialect: args.api,
-            endpoint_path: self.asked.endpoint_path.clone(),
-            model: server.model.clone(),
-            expect_model: args.expect_model.clone().unwrap_or_else(|| server.model.clone()),
-            private_ca: args.ca_file.is_some(),
-            route: Route {
-                client_certificate: args.client_cert.is_some(),
-                proxy: server.access.proxy.as_ref().map(ToString::to_string),
-                unverified: args.insecure,
-            },
-        }
-    }
-
     fn instrument(&self) -> Instrumentation {
         let args = &self.args.instrument;
         Instrumentation {
@@ -304,6 +296,28 @@ impl<'a> Planner<'a> {
             calibration: None,
             server_metrics: args.server_metrics.clone(),
         }
+    }
+}
+
+/// Where requests go.
+fn target(
+    args: &ServerArgs,
+    endpoint_path: &str,
+    (endpoint, access): (&Endpoint, &Access),
+    model: &str,
+) -> Target {
+    Target {
+        base_url: endpoint.to_string(),
+        dialect: args.api,
+        endpoint_path: endpoint_path.to_owned(),
+        model: model.to_owned(),
+        expect_model: args.expect_model.clone().unwrap_or_else(|| model.to_owned()),
+        private_ca: args.ca_file.is_some(),
+        route: Route {
+            client_certificate: args.client_cert.is_some(),
+            proxy: access.proxy.as_ref().map(ToString::to_string),
+            unverified: args.insecure,
+        },
     }
 }
 
@@ -354,6 +368,7 @@ impl Cell {
             captures,
             scrapes: None,
             keep_texts: self.keep_answers || self.expected.is_some(),
+            so_far: None,
             inflight: Arc::default(),
             stop,
         }

@@ -71,14 +71,20 @@ struct Told {
 }
 
 impl Progress {
-    /// Shows a cell that is about to be measured, under a title. `inflight` is how many of its requests
-    /// are under way.
-    pub(crate) fn start(title: &str, cell: &Cell, view: View, inflight: Arc<AtomicU64>) -> Self {
+    /// Shows a cell that is about to be measured, under a title; `done` of its requests were measured
+    /// before. `inflight` is how many are under way.
+    pub(crate) fn start(
+        title: &str,
+        cell: &Cell,
+        done: u64,
+        view: View,
+        inflight: Arc<AtomicU64>,
+    ) -> Self {
         let hidden = Self { shared: None, thread: None };
         if view == View::Off {
             return hidden;
         }
-        let so_far = SoFar::new(title, cell);
+        let so_far = SoFar::new(title, cell, done);
         let told = Mutex::new(Told { so_far, over: false });
         let shared =
             Arc::new(Shared { told, changed: Condvar::new(), inflight, begun: Instant::now() });

@@ -9,12 +9,15 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{
-    JournalReader, RunDir, ScrapeReader, lock_to_read, open_regular, read_file, write_new,
+    JournalReader, RunDir, ScrapeReader, lock_to_read, open_regular, read_file, remove_leftovers,
+    write_new,
 };
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
 };
+
+use crate::grading::grades_so_far;
 
 /// Bytes of a journal that are held at a time, its longest line apart.
 const PIECE_BYTES: usize = 1 << 18;
@@ -27,6 +30,8 @@ pub(crate) struct Rebuilt {
     pub(crate) record: RunRecordV2,
     /// What `record.json` must hold.
     pub(crate) bytes: Vec<u8>,
+    /// What `grades.json` must hold, where the run was cut off before it was written.
+    grades: Option<Vec<u8>>,
     /// What `cases.jsonl` must hold, where the record does not hold its cases.
     pub(crate) cases: Option<Vec<u8>>,
     /// What became of its prompts, where it was graded.
@@ -44,8 +49,11 @@ pub(crate) struct Prompts {
 }
 
 impl Rebuilt {
-    /// Writes the record, and its cases where they stand apart. Neither file may exist.
+    /// Writes the record, and what it is made of where that stands apart. No file may exist.
     pub(crate) fn write(&self, dir: &RunDir) -> anyhow::Result<()> {
+        if let Some(grades) = &self.grades {
+            write_new(&dir.grades(), grades, 0o600)?;
+        }
         if let Some(cases) = &self.cases {
             write_new(&dir.cases(), cases, 0o644)?;
         }
@@ -87,7 +95,12 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
             header.plan_sha256.prefix(12)
         );
     }
-    let grades = read_grades(dir)?;
+    let written = read_grades(dir)?;
+    let is_written = written.is_some();
+    let grades = match written {
+        Some(grades) => Some(grades),
+        None => grades_so_far(dir, &plan)?,
+    };
     let mut run = RunCollector::new(&plan, &header)?;
     if let Some(grades) = &grades {
         run = run.graded(grades).with_context(|| dir.grades().display().to_string())?;
@@ -101,7 +114,10 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
             ids.insert(line.prompt_sha256, id);
         }
     }
-    let is_told = plan.instrument.server_metrics.is_some() && dir.server_metrics().exists();
+    journal.resumptions().iter().for_each(|resumed| run.resumed(resumed));
+    let is_told = plan.instrument.server_metrics.is_some()
+        && dir.server_metrics().exists()
+        && journal.resumptions().is_empty();
     let untold = match is_told {
         true => add_scrapes(&mut run, &dir.server_metrics())?,
         false => None,
@@ -109,8 +125,15 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     let run = run.close(journal.trailer())?;
     let prompts = run.outcomes().map(|outcomes| Prompts { outcomes, ids });
     let mut files = vec![evidence(&journal_path)?];
-    if grades.is_some() {
-        files.push(evidence(&dir.grades())?);
+    let mut grades_bytes = None;
+    match &grades {
+        Some(_) if is_written => files.push(evidence(&dir.grades())?),
+        Some(grades) => {
+            let bytes = digest_bytes(grades)?;
+            files.push(named_evidence(&dir.grades(), Digest::of(&bytes), bytes.len() as u64)?);
+            grades_bytes = Some(bytes);
+        }
+        None => {}
     }
     if is_told {
         files.push(evidence(&dir.server_metrics())?);
@@ -123,7 +146,17 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     }
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
-    Ok(Rebuilt { torn_bytes: journal.torn_bytes(), record, bytes, cases, prompts, untold })
+    let (torn_bytes, grades) = (journal.torn_bytes(), grades_bytes);
+    Ok(Rebuilt { torn_bytes, record, bytes, grades, cases, prompts, untold })
+}
+
+/// Removes what processes that were killed left of files that they were writing here.
+pub(crate) fn remove_all_leftovers(dir: &RunDir) -> anyhow::Result<()> {
+    for path in [dir.plan(), dir.grades(), dir.cases(), dir.record()] {
+        remove_leftovers(&path)
+            .with_context(|| format!("cannot clear {}", dir.path().display()))?;
+    }
+    Ok(())
 }
 
 /// Adds what the server said of itself; a torn last line was being written when the run was cut off. Gives

@@ -154,7 +154,7 @@ fn kept(dir: &RunDir) -> anyhow::Result<HashMap<u64, AnswerLine>> {
     let path = dir.answers();
     let mut answers = AnswerReader::new(BufReader::new(open(&path)?), &path);
     let mut found = HashMap::new();
-    while let Some(answer) = answers.next_answer()? {
+    while let Some(answer) = answers.next_line()? {
         found.insert(answer.index, answer);
     }
     Ok(found)

@@ -11,6 +11,8 @@ use streamgauge_schema::Timestamp;
 #[derive(Clone, Copy, Debug)]
 pub struct RunClock {
     origin: Instant,
+    /// Time of the run at `origin`.
+    before: Duration,
     monotonic_ns: Option<u64>,
     started_at: Timestamp,
 }
@@ -21,7 +23,21 @@ impl RunClock {
     pub fn start() -> Self {
         let started_at = wall_clock();
         let monotonic_ns = monotonic_ns();
-        Self { origin: Instant::now(), monotonic_ns, started_at }
+        Self { origin: Instant::now(), before: Duration::ZERO, monotonic_ns, started_at }
+    }
+
+    /// Takes a run up again that began at `started_at`. It goes on at the time that the wall clock says,
+    /// but not before `not_before`: the wall clock may have been set back.
+    #[must_use]
+    pub fn take_up(started_at: Timestamp, not_before: Duration) -> Self {
+        let passed_us = wall_clock().unix_micros().saturating_sub(started_at.unix_micros());
+        let passed = Duration::from_micros(u64::try_from(passed_us).unwrap_or(0));
+        Self {
+            origin: Instant::now(),
+            before: passed.max(not_before),
+            monotonic_ns: None,
+            started_at,
+        }
     }
 
     /// The wall-clock label of the start.
@@ -37,6 +53,11 @@ impl RunClock {
         self.monotonic_ns
     }
 
+    /// Time of the run when this clock began: zero, but of one that was taken up.
+    pub(crate) fn begun(&self) -> Duration {
+        self.before
+    }
+
     /// The label of an instant of this run: the start's label plus monotonic time.
     #[must_use]
     pub fn label(&self, at: Duration) -> Timestamp {
@@ -50,10 +71,11 @@ impl RunClock {
         self.at(Instant::now())
     }
 
-    /// Time from the start to `instant`; zero for instants before it.
+    /// Time from the start to `instant`. Instants before the start, or before the run was taken up, count
+    /// as that.
     #[must_use]
     pub fn at(&self, instant: Instant) -> Duration {
-        instant.saturating_duration_since(self.origin)
+        self.before.saturating_add(instant.saturating_duration_since(self.origin))
     }
 }
 

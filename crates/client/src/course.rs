@@ -210,6 +210,11 @@ pub(crate) async fn get_ready<E>(
 }
 
 impl Tally {
+    /// Nothing yet, after so many lines.
+    pub(crate) fn after(lines: u64) -> Self {
+        Self { lines, ..Self::default() }
+    }
+
     fn note(&mut self, line: &RequestLine) {
         self.lines += 1;
         self.last_end_us = self.last_end_us.max(line.started_us + line.elapsed_us);

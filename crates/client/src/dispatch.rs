@@ -3,10 +3,13 @@
 //! All times count from the stage's origin, the moment at which its first request could be sent.
 
 use std::iter::Peekable;
+use std::sync::Arc;
 use std::time::Duration;
 
 use streamgauge_schema::{Load, LoadShape};
 use streamgauge_workload::{DueTimes, Schedule};
+
+use crate::taken_up::{Places, SoFar};
 
 /// How long before its time a request is made ready and its connection opened.
 pub(crate) const AHEAD: Duration = Duration::from_millis(250);
@@ -20,6 +23,10 @@ pub(crate) struct Dispatch {
     given: u64,
     requests: u64,
     end: Option<Duration>,
+    /// Requests that are not given out.
+    done: Arc<Places>,
+    /// Time of the schedule at the stage's origin.
+    begun: Duration,
 }
 
 #[derive(Debug)]
@@ -61,7 +68,28 @@ impl Dispatch {
         } else {
             Pace::Clients { schedule: Some(schedule.clone()), clients: 0 }
         };
-        Self { pace, given: 0, requests: schedule.requests(), end: schedule.end() }
+        Self::new(pace, schedule.requests(), schedule.end())
+    }
+
+    fn new(pace: Pace, requests: u64, end: Option<Duration>) -> Self {
+        Self { pace, given: 0, requests, end, done: Arc::default(), begun: Duration::ZERO }
+    }
+
+    /// What is missing of a run: due times go on from that of the first missing request, and clients and
+    /// the end from the time that was measured.
+    pub(crate) fn after(mut self, so_far: &SoFar) -> Self {
+        self.done = Arc::clone(&so_far.done);
+        self.pass_done();
+        self.begun = match &mut self.pace {
+            Pace::Times { due, .. } => due.peek().copied().unwrap_or_default(),
+            Pace::Clients { .. } => so_far.measured,
+        };
+        self
+    }
+
+    /// Whether nothing is given out any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.given == self.requests || self.time_is_up(self.begun)
     }
 
     /// The requests before them, in a closed loop: of as many clients as the load has all the time,
@@ -72,16 +100,29 @@ impl Dispatch {
             (_, most) => most.map_or(WARMUP_CLIENTS, |most| most.min(WARMUP_CLIENTS)),
         };
         let pace = Pace::Clients { schedule: None, clients };
-        Self { pace, given: 0, requests: load.warmup, end: None }
+        Self::new(pace, load.warmup, None)
     }
 
     /// When the stage's time is up; `None` when only its requests end it.
     pub(crate) fn end(&self) -> Option<Duration> {
-        self.end
+        self.end.map(|end| end.saturating_sub(self.begun))
     }
 
     /// What is to be done at `now` with so many requests given out that have not ended.
     pub(crate) fn next(&mut self, now: Duration, under_way: u64) -> Next {
+        let begun = self.begun;
+        match self.next_at(now + begun, under_way) {
+            Next::Begin(ticket) => {
+                let due = ticket.due.map(|due| due.saturating_sub(begun));
+                Next::Begin(Ticket { due, ..ticket })
+            }
+            Next::Wait(until) => Next::Wait(until.map(|until| until.saturating_sub(begun))),
+            Next::Over => Next::Over,
+        }
+    }
+
+    /// The same by the time of the schedule.
+    fn next_at(&mut self, now: Duration, under_way: u64) -> Next {
         if self.given == self.requests || self.time_is_up(now) {
             return Next::Over;
         }
@@ -99,7 +140,10 @@ impl Dispatch {
             }
         };
         match next {
-            Next::Begin(_) => self.given += 1,
+            Next::Begin(_) => {
+                self.given += 1;
+                self.pass_done();
+            }
             Next::Wait(until) => {
                 let end = self.end.filter(|end| now < *end);
                 return Next::Wait(earlier(until, end));
@@ -111,6 +155,16 @@ impl Dispatch {
 }
 
 impl Dispatch {
+    /// Passes over what is not given out.
+    fn pass_done(&mut self) {
+        while self.given < self.requests && self.done.contains(self.given) {
+            self.given += 1;
+            if let Pace::Times { due, .. } = &mut self.pace {
+                due.next();
+            }
+        }
+    }
+
     /// Whether no request may begin any more. One that was due before the end and had to wait for
     /// nobody is sent, however late this program comes to it.
     fn time_is_up(&self, now: Duration) -> bool {
@@ -268,6 +322,55 @@ mod tests {
         assert_eq!(dispatch.next(ms(0), 0), begin(0, Some(ms(0)), Some(ms(0))));
         assert_eq!(dispatch.next(ms(0), 1), Next::Wait(Some(ms(500))));
         assert_eq!(dispatch.next(ms(500), 0), Next::Over);
+    }
+
+    /// What a run with lines for these requests had come to.
+    fn so_far(done: &[u64], measured: Duration) -> SoFar {
+        let mut so_far = SoFar { measured, ..SoFar::default() };
+        done.iter().for_each(|index| assert!(so_far.add(*index)));
+        so_far
+    }
+
+    #[test]
+    fn what_is_missing_is_given_out_once() {
+        let closed = load(LoadShape::ClosedLoop { concurrency: 2 }, 5, None);
+        let mut rest = measured(&closed).after(&so_far(&[0, 2], ms(40)));
+        for (under_way, expected) in [
+            (0, begin(1, None, None)),
+            (1, begin(3, None, None)),
+            (2, Next::Wait(None)),
+            (1, begin(4, None, None)),
+            (1, Next::Over),
+        ] {
+            assert_eq!(rest.next(ms(0), under_way), expected);
+        }
+        assert!(measured(&closed).after(&so_far(&[0, 1, 2, 3, 4], ms(40))).is_over());
+    }
+
+    #[test]
+    fn a_schedule_goes_on_at_its_first_missing_request() {
+        let mut rest =
+            measured(&load(rate(10.0, 6, None), 6, None)).after(&so_far(&[0, 1, 3], ms(0)));
+        for (now, expected) in [
+            (ms(0), begin(2, Some(ms(0)), None)),
+            (ms(0), begin(4, Some(ms(200)), None)),
+            (ms(0), Next::Wait(Some(ms(50)))),
+            (ms(50), begin(5, Some(ms(300)), None)),
+            (ms(50), Next::Over),
+        ] {
+            assert_eq!(rest.next(now, 0), expected);
+        }
+    }
+
+    #[test]
+    fn a_load_that_ends_by_time_has_what_was_left_of_it() {
+        let closed = load(LoadShape::ClosedLoop { concurrency: 1 }, 100, Some(1_000));
+        let mut rest = measured(&closed).after(&so_far(&[0, 1], ms(700)));
+        assert_eq!(rest.end(), Some(ms(300)));
+        assert_eq!(rest.next(ms(0), 0), begin(2, None, None));
+        assert_eq!(rest.next(ms(10), 1), Next::Wait(Some(ms(300))));
+        assert_eq!(rest.next(ms(300), 0), Next::Over);
+        assert!(measured(&closed).after(&so_far(&[0], ms(1_000))).is_over());
     }
 
     #[test]

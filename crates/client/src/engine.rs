@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use streamgauge_observer::ObserverConfig;
 use streamgauge_schema::{
-    CanonicalError, Condition, Digest, JournalHeader, JournalLine, JournalTrailer, KernelStamps,
-    Plan, Request, Stage, TimeBasis,
+    CanonicalError, Condition, Digest, JournalHeader, JournalLine, JournalResumed, JournalTrailer,
+    KernelStamps, Plan, Request, Stage, TimeBasis,
 };
 use streamgauge_workload::Schedule;
 use tokio::sync::watch;
@@ -18,7 +18,7 @@ use crate::access::Access;
 use crate::ask::list_models;
 use crate::budget::{Budget, MAX_HELD_BYTES};
 use crate::cancel::Cancel;
-use crate::clock::RunClock;
+use crate::clock::{RunClock, micros};
 use crate::connect::Connector;
 use crate::course::{Course, Tally, get_ready};
 use crate::crew::Crew;
@@ -30,6 +30,7 @@ use crate::pool::Pool;
 use crate::scrape::{Question, Scraper};
 use crate::send::{Common, Sender};
 use crate::sink::{Sink, SinkThread};
+use crate::taken_up::SoFar;
 use crate::template::Template;
 use crate::way::{Unresolved, Way};
 
@@ -102,6 +103,9 @@ pub struct RunSetup<'a> {
     pub scrapes: Option<PathBuf>,
     /// Hand the sink what each response said.
     pub keep_texts: bool,
+    /// What a run had come to that is taken up again: the journal goes on with what is missing. `None`
+    /// begins a run.
+    pub so_far: Option<SoFar>,
     /// How many requests are being sent or answered, kept up to date for whoever watches the run.
     pub inflight: Arc<AtomicU64>,
     /// When it turns true, no request is begun any more and those under way end as cancelled.
@@ -129,6 +133,9 @@ pub struct RunSetup<'a> {
 /// - Where the plan names a path of the server's own metrics, the server is asked for them straight
 ///   before the first measured request, once a second, and after the last one. A question that fails
 ///   is written down, and the run goes on.
+/// - A run that is taken up again begins with a line that says so in the header's place. Its warm-up is
+///   done once more; then what is missing follows, each request once. A schedule goes on where its
+///   first missing request was due, and a load that ends by time has what was left of it.
 /// - One worker is a task of this runtime. Several have a thread each, with connections of their
 ///   own. `request_of` is called by the task that awaits this, whatever the workers are. A closed loop's next request, and every due one, goes to the worker that has the fewest.
 ///
@@ -143,7 +150,7 @@ pub async fn run<S: Sink>(
     sink: S,
 ) -> Result<(JournalTrailer, S), RunError<S::Error>> {
     let RunSetup { plan, conditions, schedule, access, keep_texts, inflight, .. } = setup;
-    let RunSetup { captures, scrapes, mut stop, .. } = setup;
+    let RunSetup { captures, scrapes, so_far, mut stop, .. } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
@@ -158,27 +165,47 @@ pub async fn run<S: Sink>(
     let mut crew = Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
     get_ready(&mut crew, &mut stop).await?;
 
-    let clock = RunClock::start();
-    let header = JournalHeader {
-        journal_version: JOURNAL_VERSION,
-        plan_sha256,
-        started_at: clock.started_at(),
-        started_monotonic_ns: clock.started_monotonic_ns(),
-        listed_models,
-        conditions,
+    let (clock, first) = match so_far.as_ref().and_then(|so_far| Some((so_far, so_far.header()?))) {
+        None => {
+            let clock = RunClock::start();
+            let header = JournalHeader {
+                journal_version: JOURNAL_VERSION,
+                plan_sha256,
+                started_at: clock.started_at(),
+                started_monotonic_ns: clock.started_monotonic_ns(),
+                listed_models,
+                conditions,
+            };
+            (clock, JournalLine::Header(header))
+        }
+        Some((so_far, header)) => {
+            let clock = RunClock::take_up(header.started_at, so_far.last());
+            let resumed = JournalResumed {
+                resumed_at: clock.label(clock.now()),
+                at_us: micros(clock.begun()),
+                dropped: so_far.dropped,
+                listed_models,
+                conditions,
+            };
+            (clock, JournalLine::Resumed(resumed))
+        }
     };
     let sink = SinkThread::start(sink, crew.reports_to()).map_err(RunError::Worker)?;
-    sink.give(JournalLine::Header(header));
+    sink.give(first);
     let limits = plan.limits;
-    let mut course =
-        Course { crew, request_of, sink, clock, limits, stop, tally: Tally::default() };
-    course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
+    let so_far = so_far.unwrap_or_default();
+    let tally = Tally::after(so_far.lines);
+    let measured = Dispatch::measured(schedule, &plan.load.shape).after(&so_far);
+    let mut course = Course { crew, request_of, sink, clock, limits, stop, tally };
+    if !measured.is_over() {
+        course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
+    }
     let question = Question::of(plan, endpoint, access);
     let scraper = scraper(question, clock, scrapes.as_deref())?;
     if let Some(scraper) = &scraper {
         scraper.begin(plan.load.warmup > 0, &mut course.stop).await;
     }
-    course.stage(Stage::Measured, Dispatch::measured(schedule, &plan.load.shape)).await?;
+    course.stage(Stage::Measured, measured).await?;
     let mut scraped = Ok(());
     let after = async |stop: &mut _| {
         if let Some(scraper) = scraper {

@@ -151,6 +151,15 @@ pub enum JournalError {
         /// Why it failed.
         source: io::Error,
     },
+    /// The file has another name too, under which a record was made of it.
+    #[error(
+        "{path} is shared with another directory, such as one that `grade` made, whose record would not \
+         hold any more; remove that one, or replace the file by a copy of it"
+    )]
+    Shared {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line is not what a journal holds.
     #[error("{path}, line {line}")]
     Line {

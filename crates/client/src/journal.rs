@@ -1,10 +1,13 @@
 //! The journal's file: each line in one write as its request ends, and reading it back.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::BufRead;
 use std::path::Path;
 
-use streamgauge_schema::{JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage};
+use streamgauge_schema::{
+    Completion, EndReason, JournalHeader, JournalLine, JournalResumed, JournalTrailer, RequestLine,
+    Stage,
+};
 
 use crate::error::JournalError;
 use crate::lines::{Appender, Lines};
@@ -29,6 +32,11 @@ impl JournalWriter {
         Ok(Self(lines))
     }
 
+    /// Adds to a journal whose lock is held.
+    pub(crate) fn add_to(lines: Appender) -> Self {
+        Self(lines)
+    }
+
     /// Appends one line in one write.
     ///
     /// # Errors
@@ -51,13 +59,16 @@ impl JournalWriter {
 /// A journal that is read line by line, so that its length does not matter.
 ///
 /// A last line without its line feed was being written when the run was cut off: it is dropped and
-/// counted.
+/// counted. Where a run was taken up again, lines whose requests were asked again are passed over.
 #[derive(Debug)]
 pub struct JournalReader<R> {
     lines: Lines<R>,
     header: JournalHeader,
     requests: u64,
     trailer: Option<JournalTrailer>,
+    resumptions: Vec<JournalResumed>,
+    /// Measured requests that were cancelled: they count unless the run is taken up again.
+    cancelled: VecDeque<RequestLine>,
 }
 
 impl<R: BufRead> JournalReader<R> {
@@ -68,9 +79,14 @@ impl<R: BufRead> JournalReader<R> {
     pub fn new(source: R, path: &Path) -> Result<Self, JournalError> {
         let mut lines = Lines::new(source, path);
         match lines.next()? {
-            Some(JournalLine::Header(header)) => {
-                Ok(Self { lines, header, requests: 0, trailer: None })
-            }
+            Some(JournalLine::Header(header)) => Ok(Self {
+                lines,
+                header,
+                requests: 0,
+                trailer: None,
+                resumptions: Vec::new(),
+                cancelled: VecDeque::new(),
+            }),
             _ => Err(lines.out_of_order("the header is missing")),
         }
     }
@@ -80,21 +96,26 @@ impl<R: BufRead> JournalReader<R> {
         &self.header
     }
 
-    /// The next request, in the order in which they ended; `None` at the end of the journal.
+    /// The next request that counts, in the order in which they ended, those last that were cancelled
+    /// when the run ended; `None` at the end of the journal.
     ///
     /// # Errors
     /// When the source cannot be read, or a line is broken or out of place. Whether a request stands
     /// twice is not looked for.
     pub fn next_request(&mut self) -> Result<Option<RequestLine>, JournalError> {
         while let Some(line) = self.lines.next()? {
-            if self.trailer.is_some() {
-                return Err(self.lines.out_of_order("a line after the trailer"));
-            }
             match line {
+                JournalLine::Resumed(resumed) => self.take_up(resumed)?,
+                _ if self.trailer.is_some() => {
+                    return Err(self.lines.out_of_order("a line after the trailer"));
+                }
                 JournalLine::Header(_) => return Err(self.lines.out_of_order("a second header")),
                 JournalLine::Request(request) => {
                     self.requests += 1;
-                    return Ok(Some(*request));
+                    if !can_be_asked_again(&request) {
+                        return Ok(Some(*request));
+                    }
+                    self.cancelled.push_back(*request);
                 }
                 JournalLine::Trailer(found) if found.lines != self.requests => {
                     let (count, announced) = (self.requests, found.lines);
@@ -104,7 +125,33 @@ impl<R: BufRead> JournalReader<R> {
                 JournalLine::Trailer(found) => self.trailer = Some(found),
             }
         }
-        Ok(None)
+        Ok(self.cancelled.pop_front())
+    }
+
+    fn take_up(&mut self, resumed: JournalResumed) -> Result<(), JournalError> {
+        let ended = self.trailer.take().map(|trailer| trailer.reason);
+        if ended == Some(EndReason::Finished) {
+            return Err(self.lines.out_of_order("a run that had finished is taken up again"));
+        }
+        let cancelled = self.cancelled.len() as u64;
+        if resumed.dropped != cancelled {
+            let announced = resumed.dropped;
+            let problem = format!("{cancelled} requests were cancelled, dropped is {announced}");
+            return Err(self.lines.out_of_order(&problem));
+        }
+        self.cancelled.clear();
+        self.resumptions.push(resumed);
+        Ok(())
+    }
+
+    /// Request lines so far, those that count no more among them.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Where the run was taken up again, once [`Self::next_request`] gave `None`.
+    pub fn resumptions(&self) -> &[JournalResumed] {
+        &self.resumptions
     }
 
     /// How the journal ends, once [`Self::next_request`] gave `None`; `None` when the run was cut
@@ -124,8 +171,10 @@ impl<R: BufRead> JournalReader<R> {
 pub struct Journal {
     /// How it begins.
     pub header: JournalHeader,
-    /// The requests in the order in which they ended.
+    /// The requests that count, in the order in which they ended.
     pub requests: Vec<RequestLine>,
+    /// Where the run was taken up again.
+    pub resumptions: Vec<JournalResumed>,
     /// How it ends; `None` when the run was cut off.
     pub trailer: Option<JournalTrailer>,
     /// Bytes of a torn last line, which were dropped.
@@ -142,14 +191,21 @@ impl Journal {
         let mut requests = Vec::new();
         let mut seen = HashSet::new();
         while let Some(request) = reader.next_request()? {
-            if !seen.insert((request.stage, request.index)) {
+            // Each time that a run is taken up its warm-up is done again.
+            let warmup = (request.stage == Stage::Warmup).then_some(reader.resumptions.len());
+            if !seen.insert((warmup, request.index)) {
                 return Err(reader.lines.out_of_order(&doubled(&request)));
             }
             requests.push(request);
         }
-        let JournalReader { lines, header, trailer, .. } = reader;
-        Ok(Self { header, requests, trailer, torn_bytes: lines.torn_bytes() })
+        let JournalReader { lines, header, resumptions, trailer, .. } = reader;
+        Ok(Self { header, requests, resumptions, trailer, torn_bytes: lines.torn_bytes() })
     }
+}
+
+/// Whether a request is asked again when its run is taken up: it was cancelled when that ended.
+pub(crate) fn can_be_asked_again(request: &RequestLine) -> bool {
+    request.stage == Stage::Measured && request.completion == Completion::Cancelled
 }
 
 fn doubled(request: &RequestLine) -> String {

@@ -77,6 +77,7 @@ mod sink;
 mod socket;
 mod stream;
 mod syncer;
+mod taken_up;
 mod tap;
 mod template;
 mod text;
@@ -86,7 +87,9 @@ mod way;
 mod worker;
 
 pub use access::{Access, Headers};
-pub use answers::{AnswerReader, AnswerWriter};
+pub use answers::{
+    AnswerReader, AnswerWriter, LineReader, LineWriter, ReceiptReader, ReceiptWriter,
+};
 pub use ask::{Model, ask, list_models};
 pub use capture::{Capture, CaptureError};
 pub use clock::RunClock;
@@ -109,5 +112,6 @@ pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file};
 pub use scrape::ScrapeReader;
 pub use sink::{Collected, Sink};
+pub use taken_up::{SoFar, TakenUp};
 pub use text::bounded;
 pub use trust::Trust;

@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -32,6 +32,25 @@ impl Appender {
     pub(crate) fn create(path: &Path) -> Result<Self, JournalError> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
         Self::of(file, path, "cannot create")
+    }
+
+    /// Adds to a file behind its last whole line; a torn one is cut off. The file is made where it is not
+    /// there.
+    pub(crate) fn add_to(path: &Path) -> Result<Self, JournalError> {
+        let file = OpenOptions::new().append(true).read(true).create(true).mode(0o600).open(path);
+        let file = file.and_then(|file| {
+            let torn = torn_bytes(&file)?;
+            if torn > 0 {
+                file.set_len(file.metadata()?.len() - torn)?;
+            }
+            Ok(file)
+        });
+        Self::of(file, path, "cannot add to")
+    }
+
+    /// Adds to an open file that ends with a whole line.
+    pub(crate) fn add_to_open(file: File, path: &Path) -> Result<Self, JournalError> {
+        Self::of(Ok(file), path, "cannot add to")
     }
 
     fn of(file: io::Result<File>, path: &Path, action: &'static str) -> Result<Self, JournalError> {
@@ -95,6 +114,24 @@ impl Appender {
     fn error(&self, action: &'static str, source: io::Error) -> JournalError {
         JournalError::Io { action, path: self.path.clone(), source }
     }
+}
+
+/// Bytes of a last line without its line feed.
+fn torn_bytes(file: &File) -> io::Result<u64> {
+    const PIECE: u64 = 1 << 16;
+    let length = file.metadata()?.len();
+    let mut piece = Vec::new();
+    let mut end = length;
+    while end > 0 {
+        let from = end.saturating_sub(PIECE);
+        piece.resize((end - from) as usize, 0);
+        file.read_exact_at(&mut piece, from)?;
+        if let Some(last) = piece.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(length - (from + last as u64 + 1));
+        }
+        end = from;
+    }
+    Ok(length)
 }
 
 /// Lines as they are read back.

@@ -86,6 +86,12 @@ impl RunDir {
         self.0.join("grades.json")
     }
 
+    /// `receipts.jsonl`, what the graders have said so far, private.
+    #[must_use]
+    pub fn receipts(&self) -> PathBuf {
+        self.0.join("receipts.jsonl")
+    }
+
     /// `answers.jsonl`, private.
     #[must_use]
     pub fn answers(&self) -> PathBuf {

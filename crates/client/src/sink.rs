@@ -50,8 +50,8 @@ impl Sink for Collected {
                 self.requests.push(*request);
                 self.said.push(said);
             }
-            // The run itself returns it.
-            JournalLine::Trailer(_) => {}
+            // A run in memory is never taken up, and the run itself returns its trailer.
+            JournalLine::Resumed(_) | JournalLine::Trailer(_) => {}
         }
         Ok(())
     }

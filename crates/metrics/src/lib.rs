@@ -112,7 +112,7 @@ pub use quantile::{median, quantile, quantiles_of_u32, sorted_quantile};
 pub use rate::rate_interval;
 pub use record::{
     CollectedRun, MAX_CASES_IN_RECORD, RunCollector, RunInput, build_cases, build_record,
-    check_plan, to_v1,
+    check_plan, to_v1, was_taken_up,
 };
 pub use request::{
     RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_from_schedule_ms, e2e_ms,

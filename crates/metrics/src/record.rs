@@ -11,6 +11,7 @@ mod journal;
 mod limitations;
 mod line;
 mod load;
+mod pauses;
 mod places;
 mod receipts;
 mod responses;
@@ -34,6 +35,7 @@ use crate::sent::Sent;
 use places::Places;
 
 pub use collect::{CollectedRun, RunCollector};
+pub use conditions::was_taken_up;
 pub(crate) use conditions::{
     DATASET_LABEL, EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED,
     NOT_VERIFIED, RETURNED_MODELS_LABEL, TLS_TRUST_LABEL,

@@ -19,6 +19,8 @@ pub enum JournalLine {
     Header(JournalHeader),
     /// A request that has ended.
     Request(Box<RequestLine>),
+    /// A run that had been cut off or stopped was taken up again.
+    Resumed(JournalResumed),
     /// The last line of a run that was not cut off.
     Trailer(JournalTrailer),
 }
@@ -45,6 +47,30 @@ pub struct JournalHeader {
     pub listed_models: Option<Vec<String>>,
     /// With what and where it is measured, and what the server says of itself. The record publishes
     /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+}
+
+/// Where a run was taken up again. What was missing then follows; a trailer before it counts no more.
+///
+/// Lines before it whose requests were cancelled count no more either: these are asked again, as are
+/// those that were under way and left no line. The warm-up is done again, so that its places occur once
+/// more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JournalResumed {
+    /// When it was taken up.
+    pub resumed_at: Timestamp,
+    /// The same since the run's start, by the wall clock that labels it, but never before the end of a
+    /// line above. No stamp of a line below is before it.
+    pub at_us: u64,
+    /// Request lines above that count no more.
+    pub dropped: u64,
+    /// The models that the server listed then, as in the header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_models: Option<Vec<String>>,
+    /// With what and where it was measured from then on, as in the header.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }
@@ -133,7 +159,7 @@ pub struct JournalTrailer {
     pub reason: EndReason,
     /// End of the run.
     pub completed_at: Timestamp,
-    /// Request lines written.
+    /// Request lines of the journal.
     pub lines: u64,
     /// The models that the server listed after the run, as in the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]

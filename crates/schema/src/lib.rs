@@ -106,7 +106,8 @@ pub use gate::{Gate, GateStatistic, GateVerdict, Gates, GatesFault};
 pub use grade::{CheckFault, Grade, GradeCheck, GraderIdentity, GraderName, Grades, Grading};
 pub use imported::ImportedRequest;
 pub use journal::{
-    EndReason, Failure, JournalHeader, JournalLine, JournalTrailer, RequestLine, Stage,
+    EndReason, Failure, JournalHeader, JournalLine, JournalResumed, JournalTrailer, RequestLine,
+    Stage,
 };
 pub use json::{Json, Layout, Position, digest_bytes, file_bytes};
 #[cfg(feature = "schemars")]

@@ -120,6 +120,7 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
         captures: None,
         scrapes: None,
         keep_texts: false,
+        so_far: None,
         inflight: Arc::default(),
         stop: stopped,
     };
@@ -173,7 +174,7 @@ impl Counted {
                 return;
             }
             JournalLine::Request(line) => line,
-            JournalLine::Trailer(_) => return,
+            JournalLine::Resumed(_) | JournalLine::Trailer(_) => return,
         };
         self.ended += 1;
         self.succeeded += u64::from(line.completion == Completion::Succeeded);

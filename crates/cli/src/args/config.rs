@@ -20,7 +20,7 @@ const COMMANDS: [&str; 2] = ["run", "turnover"];
 const ALTERNATIVES: [&[&str]; 2] =
     [&["base-url", "simulate"], &["concurrency", "request-rate", "search", "trace"]];
 /// Flags that would make no sense in a file.
-const ON_THE_LINE_ALONE: [&str; 2] = ["config", "help"];
+const ON_THE_LINE_ALONE: [&str; 3] = ["config", "help", "resume"];
 
 /// A file of flags, and the line of arguments that it makes with those that were given.
 #[derive(Debug)]

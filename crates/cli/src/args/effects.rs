@@ -182,7 +182,7 @@ impl Cli {
 
     /// The same of a line on which everything stands.
     fn read_whole(line: &[OsString]) -> Result<Self, clap::Error> {
-        let mut command = without_empty_variables(Self::command());
+        let mut command = without_empty_variables(Self::command(), line);
         let matches =
             command.try_get_matches_from_mut(line).map_err(|error| hinted(error, line))?;
         let cli = Self::from_arg_matches(&matches)?;
@@ -191,6 +191,19 @@ impl Cli {
             Command::Turnover(args) => args.as_run().ok().map(Cow::Owned),
             _ => None,
         };
+        if let (Some(args), Some((name, given))) = (&run, matches.subcommand())
+            && args.resume.is_some()
+            && let Some(flag) = decided_by_the_plan(given)
+        {
+            let command = command.find_subcommand_mut(name).expect("it was just parsed");
+            let text = format!(
+                "{flag}: with --resume the plan is that of the run directory: leave {flag} out, or begin \
+                 a run of its own"
+            );
+            let mut error = command.error(ErrorKind::ArgumentConflict, text);
+            error.insert(ContextKind::InvalidArg, ContextValue::String(flag));
+            return Err(error);
+        }
         if let (Some(args), Some((name, given))) = (run, matches.subcommand())
             && let Some(idle) = without_effect(&args, given)
         {
@@ -205,10 +218,11 @@ impl Cli {
 }
 
 /// The command, which takes a variable without a value as one that is not set: shells and CI systems
-/// leave such behind.
-fn without_empty_variables(command: ClapCommand) -> ClapCommand {
+/// leave such behind. A run that is taken up has the address of its plan.
+fn without_empty_variables(command: ClapCommand, line: &[OsString]) -> ClapCommand {
     let is_empty = std::env::var_os(BASE_URL).is_some_and(|value| value.is_empty());
-    if !is_empty {
+    let is_resume = |word: &OsString| word.to_str().is_some_and(|it| it.starts_with("--resume"));
+    if !is_empty && !line.iter().any(is_resume) {
         return command;
     }
     command.mut_subcommand("run", |run| run.mut_arg("base_url", |flag| flag.env(None)))
@@ -223,6 +237,41 @@ fn without_effect(args: &RunArgs, given: &ArgMatches) -> Option<&'static Effect>
             && given.value_source(effect.flag) == Some(ValueSource::CommandLine)
             && !(effect.acts)(args)
     })
+}
+
+/// Flags that have their say when a run is taken up: the way in, of which a plan holds no secret, and how
+/// results are shown.
+const BESIDE_RESUME: &[&str] = &[
+    "api_key_env",
+    "base_url",
+    "ca_file",
+    "client_cert",
+    "client_key",
+    "config",
+    "dataset",
+    "endpoint_path",
+    "format",
+    "header",
+    "insecure",
+    "no_progress",
+    "proxy",
+    "proxy_from_env",
+    "resume",
+    "simulate",
+    "steady_window",
+    "wait_ready",
+];
+
+/// A flag that was written and that the plan of a run directory decides.
+fn decided_by_the_plan(given: &ArgMatches) -> Option<String> {
+    let mut written = given.ids().map(|id| id.as_str()).filter(|id| {
+        matches!(given.try_contains_id(id), Ok(true))
+            && given.value_source(id) == Some(ValueSource::CommandLine)
+    });
+    let is_group =
+        |id: &str| id.starts_with(char::is_uppercase) || ["server", "shape"].contains(&id);
+    let decided = written.find(|id| !BESIDE_RESUME.contains(id) && !is_group(id))?;
+    Some(format!("--{}", decided.replace('_', "-")))
 }
 
 fn sends_by_rate(run: &RunArgs) -> bool {
@@ -303,6 +352,7 @@ mod tests {
         "prompt_seed",
         "request_rate",
         "requests",
+        "resume",
         "seed",
         "server_metrics",
         "simulate",
@@ -393,6 +443,27 @@ mod tests {
             for flag in named {
                 assert!(said.contains(flag), "{more}: {flag} is not in {said}");
             }
+        }
+    }
+
+    #[test]
+    fn beside_resume_only_the_way_in_and_the_output_are_told() {
+        let said = |more: &str| {
+            let line = ["streamgauge", "run", "--resume", "d"].into_iter();
+            Cli::read(line.chain(more.split_whitespace())).err().map(|error| error.to_string())
+        };
+        for more in ["", "--header a:b --api-key-env KEY", "--base-url http://h --format json"] {
+            assert_eq!(said(more), None, "{more}");
+        }
+        for (more, flag) in [
+            ("--requests 5", "--requests"),
+            ("--concurrency 2 --header a:b", "--concurrency"),
+            ("--model m", "--model"),
+            ("--no-grade --dataset d", "--no-grade"),
+            ("--out o", "--out"),
+        ] {
+            let said = said(more).unwrap_or_else(|| panic!("{more}: taken"));
+            assert!(said.contains(&format!("leave {flag} out")), "{more}: {said}");
         }
     }
 

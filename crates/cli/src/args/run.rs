@@ -22,7 +22,7 @@ pub(super) const BASE_URL: &str = "OPENAI_BASE_URL";
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 #[command(group(ArgGroup::new("server").required(true).multiple(true)
-    .args(["base_url", "simulate"])))]
+    .args(["base_url", "simulate", "resume"])))]
 #[command(after_help = "\
 Examples:
   streamgauge run --simulate
@@ -31,11 +31,15 @@ Examples:
   streamgauge run --concurrency 1,8,32 --requests 200
   streamgauge run --request-rate 4,8 --duration 60
   streamgauge run --search rate --goodput ttft:500 e2e:5000
-  streamgauge run --dataset prompts.jsonl --ignore-eos --name build-7")]
+  streamgauge run --dataset prompts.jsonl --ignore-eos --name build-7
+  streamgauge run --resume runs/build-7-20261130T150821Z-840a")]
 pub(crate) struct RunArgs {
     /// Flags of this command by their long names, in TOML; those given here win
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Take up a run that broke off: ask what is missing in this run directory, by its own plan
+    #[arg(long, value_name = "RUNDIR")]
+    pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use streamgauge_metrics::{
     BlockRules, CompareError, Compared, InsecureRuns, MatchingCondition, Pairing, PromptOutcomes,
-    compare_blocks, compare_point, discordant_prompts,
+    compare_blocks, compare_point, discordant_prompts, was_taken_up,
 };
 use streamgauge_schema::{Digest, Gates, Json, RunRecord};
 
@@ -149,6 +149,14 @@ fn by_points(
     for record in baseline {
         if candidate.iter().any(|other| other.run_id() == record.run_id()) {
             console::remark(&format!("note: {} stands on both sides", record.run_id()));
+        }
+    }
+    for record in baseline.iter().chain(candidate) {
+        if matches!(record, RunRecord::V2(run) if was_taken_up(run)) {
+            console::remark(&format!(
+                "note: {} broke off and was taken up again; its rates leave out the time between",
+                record.run_id()
+            ));
         }
     }
     let comparison = compare_point(baseline, candidate, &args.allow_differing, args.insecure())

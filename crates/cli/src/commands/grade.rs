@@ -5,23 +5,21 @@
 
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use streamgauge_client::{AnswerReader, RunDir, read_file, write_new};
-use streamgauge_schema::{
-    Digest, Grades, LengthBasis, Plan, PromptSource, Stage, digest_bytes, read_typed,
-};
-use streamgauge_workload::{Dataset, Lengths, Prompts, Requests, RequestsSpec, Reuse};
+use streamgauge_schema::{Digest, Grades, Plan, PromptSource, Stage, digest_bytes, read_typed};
+use streamgauge_workload::{Dataset, Prompts, Requests, RequestsSpec, Reuse};
 
 use crate::args::Format;
 use crate::console;
 use crate::exit::Exit;
 use crate::grading::{Answered, Expectations, Expected, Receipts, Wrong};
 use crate::input::read_dataset;
+use crate::planning::lengths_of;
 use crate::rebuild::{open, open_journal, read_plan, rebuild};
 use crate::show::{self, Page};
 
@@ -96,7 +94,7 @@ fn expected(plan: &Plan, of: &Path, file: &Path) -> anyhow::Result<Expected> {
         settings: plan.request.clone(),
         prompts: Prompts::Dataset { dataset, reuse: Reuse::Repeat, nonce },
         target_input_tokens: None,
-        lengths: lengths(plan).with_context(|| of.display().to_string())?,
+        lengths: lengths_of(plan).with_context(|| of.display().to_string())?,
         suite_version: plan.workload.suite_version.clone(),
         requests: if is_same || nonce.is_some() { plan.load.requests } else { lines },
         repetitions: if is_same { plan.workload.repetitions.unwrap_or(1) } else { 1 },
@@ -106,27 +104,26 @@ fn expected(plan: &Plan, of: &Path, file: &Path) -> anyhow::Result<Expected> {
     Expected::of_lines(&expectations, &requests)
 }
 
-/// How the run chose the words of prompts that are made to a length.
-fn lengths(plan: &Plan) -> anyhow::Result<Lengths> {
-    match &plan.workload.length_basis {
-        None | Some(LengthBasis::Assumed {}) => Ok(Lengths::assumed()),
-        Some(LengthBasis::Calibrated { probes }) => Ok(Lengths::calibrated(probes)?),
-        Some(LengthBasis::Tokenizer { .. }) => {
-            bail!("the run made prompts by a tokenizer's file, which is not at hand")
-        }
-    }
-}
-
 /// The receipts of all answers that were kept, and those that did not pass.
 fn graded(dir: &RunDir, expected: Arc<Expected>) -> anyhow::Result<(Grades, Vec<Wrong>)> {
     let mut answered = answered(dir)?;
     let (all, mut kept) = (answered.len(), 0);
     let mut receipts = Receipts::new(expected);
     let path = dir.answers();
-    let mut answers = AnswerReader::new(BufReader::new(open(&path)?), &path);
-    while let Some(answer) = answers.next_answer()? {
+    // A prompt that was asked again, when its run was taken up, was answered last.
+    let mut times: HashMap<Digest, u64> = HashMap::new();
+    let mut answers = AnswerReader::new(open(&path)?, &path);
+    while let Some(answer) = answers.next_line()? {
+        *times.entry(answer.prompt_sha256).or_default() += 1;
+    }
+    let mut answers = AnswerReader::new(open(&path)?, &path);
+    while let Some(answer) = answers.next_line()? {
         let prompt = answer.prompt_sha256;
-        if let Some(answered) = answered.remove(&prompt) {
+        let left = times.entry(prompt).or_default();
+        *left = left.saturating_sub(1);
+        if *left == 0
+            && let Some(answered) = answered.remove(&prompt)
+        {
             kept += 1;
             receipts.grade(prompt, &answered, answer.answer.as_deref().unwrap_or_default());
         }

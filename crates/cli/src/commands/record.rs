@@ -11,7 +11,7 @@ use streamgauge_schema::digest_bytes;
 
 use crate::console;
 use crate::exit::Exit;
-use crate::rebuild::{Rebuilt, rebuild};
+use crate::rebuild::{Rebuilt, rebuild, remove_all_leftovers};
 
 /// Arguments of `record`.
 #[derive(Debug, Args)]
@@ -35,6 +35,7 @@ pub(crate) struct RecordArgs {
 pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<Exit> {
     let dir = RunDir::at(&args.run_dir);
     let rebuilt = rebuild(&dir)?;
+    remove_all_leftovers(&dir)?;
     if rebuilt.torn_bytes > 0 {
         console::remark(&format!(
             "note: the journal's last line was cut off after {} bytes and is left out",

@@ -1,6 +1,7 @@
 //! `streamgauge run`: measures one deployment, one cell for each concurrency.
 
 mod dry_run;
+mod resume;
 pub(crate) mod search;
 
 pub(super) use dry_run::dry_run;
@@ -29,6 +30,9 @@ const MOST_CALIBRATED: u64 = 4096;
 
 /// Runs the command.
 pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    if let Some(dir) = &args.resume {
+        return resume::resume(args, dir).await;
+    }
     let asked = Asked::read(args)?;
     if let Some(what) = args.goals.search {
         search::begin(args, what)?;
@@ -60,7 +64,6 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if args.instrument.calibrate {
         attach_calibration(&mut cells, args, &stop).await?;
     }
-    let steady = if args.output.steady_window { SteadyWindow::Figures } else { SteadyWindow::Line };
     let mut exit = Exit::Done;
     let mut measured = Vec::new();
     let measuring = Measuring { access: &server.access, view: args.output.view(), stop: &stop };
@@ -68,14 +71,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         let title = show::title("cell", &cell.plan.load.cell, number, cells.len());
         let result = measure(cell, &title, &args.output.out, &measuring).await?;
         exit = exit.max(result.exit());
-        match (args.output.format, args.output.page_format()) {
-            (RunFormat::Json, _) => result.tell_failures(),
-            (RunFormat::Vllm, _) => print_vllm_block(&result)?,
-            (_, format) => console::result(&show::run(&result, steady, Page::of(format)))?,
-        }
-        if args.prompts.determinism.is_some() {
-            say_which_are_stable(&result, args.output.page_format())?;
-        }
+        show_result(args, &result, args.prompts.determinism.is_some())?;
         measured.push(result);
         if *stop.borrow() {
             break;
@@ -85,6 +81,21 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         console::result(&as_json(&measured)?)?;
     }
     Ok(exit)
+}
+
+/// Prints a cell; where JSON was asked for, all of them are printed together.
+fn show_result(args: &RunArgs, result: &Measured, is_repeated: bool) -> anyhow::Result<()> {
+    result.tell_how_to_go_on();
+    let steady = if args.output.steady_window { SteadyWindow::Figures } else { SteadyWindow::Line };
+    match (args.output.format, args.output.page_format()) {
+        (RunFormat::Json, _) => result.tell_failures(),
+        (RunFormat::Vllm, _) => print_vllm_block(result)?,
+        (_, format) => console::result(&show::run(result, steady, Page::of(format)))?,
+    }
+    if is_repeated {
+        say_which_are_stable(result, args.output.page_format())?;
+    }
+    Ok(())
 }
 
 /// Prints a cell as vLLM's own client would, and says which lines are not there.

@@ -2,7 +2,7 @@
 //! every answer to both.
 
 use anyhow::Context;
-use streamgauge_schema::OutputPolicy;
+use streamgauge_schema::{OutputPolicy, RunRecordV2};
 use streamgauge_workload::Lengths;
 
 use super::run::{as_json, attach_calibration, dry_run, server_of};
@@ -11,7 +11,7 @@ use crate::args::run::RunArgs;
 use crate::args::turnover::TurnoverArgs;
 use crate::console;
 use crate::exit::Exit;
-use crate::measure::{Measured, Measuring, measure};
+use crate::measure::{self, Measured, Measuring, measure};
 use crate::planning::{Asked, Cell, Planner, Server, meet};
 use crate::show::{self, Page};
 use crate::signals::{SAVING, stop_on_signal, stopped};
@@ -39,10 +39,7 @@ pub(crate) async fn turnover(args: &TurnoverArgs) -> anyhow::Result<Exit> {
     for (number, cell) in (1..).zip(&cells) {
         let title = show::title("turnover", &cell.plan.load.cell, number, cells.len());
         let result = measure(cell, &title, &run.output.out, &measuring).await?;
-        match run.output.page_format() {
-            Format::Json => tell_failures(&result),
-            format => console::result(&show::turnover(&result, Page::of(format)))?,
-        }
+        show_result(&result, run.output.page_format())?;
         measured.push(result);
         if *stop.borrow() {
             break;
@@ -73,13 +70,31 @@ fn tell_failures(measured: &Measured) {
     }
 }
 
-/// The exit code that a run deserves by itself. That a strict run failed says more than that some of
-/// its requests did.
-fn exit_of(measured: &Measured) -> Exit {
-    let turnover = measured.record.turnover.as_ref();
-    let failed = turnover
+/// Prints a run; where JSON was asked for, all of them are printed together.
+pub(super) fn show_result(result: &Measured, format: Format) -> anyhow::Result<()> {
+    result.tell_how_to_go_on();
+    match format {
+        Format::Json => {
+            tell_failures(result);
+            Ok(())
+        }
+        format => console::result(&show::turnover(result, Page::of(format))),
+    }
+}
+
+/// The exit code that a run deserves by itself.
+pub(super) fn exit_of(measured: &Measured) -> Exit {
+    if measured.interrupted { Exit::Interrupted } else { exit_of_record(&measured.record) }
+}
+
+/// The same of one that was not interrupted. That a strict run failed says more than that some of its
+/// requests did.
+pub(super) fn exit_of_record(record: &RunRecordV2) -> Exit {
+    let failed = record
+        .turnover
+        .as_ref()
         .is_some_and(|report| report.policy == OutputPolicy::Strict && report.outcome.failed > 0);
-    match measured.exit() {
+    match measure::exit_of(record) {
         Exit::Done | Exit::Inconclusive if failed => Exit::GateFailed,
         exit => exit,
     }

@@ -9,7 +9,7 @@ use streamgauge_schema::{Completion, Digest, Grade, Grades, RequestLine, Stage};
 use super::expected::Expected;
 
 /// Version of the receipts that are written.
-const GRADES_VERSION: u32 = 1;
+pub(super) const GRADES_VERSION: u32 = 1;
 
 /// The receipts of a run so far.
 #[derive(Debug)]
@@ -59,16 +59,26 @@ impl Receipts {
 
     /// A request has ended, and this is its visible answer, without reasoning. Only answers of measured
     /// requests that succeeded are graded.
-    pub(crate) fn add(&mut self, line: &RequestLine, content: &str) {
-        if let Some(answered) = Answered::of(line).filter(|_| line.stage == Stage::Measured) {
-            self.grade(line.prompt_sha256, &answered, content);
-        }
+    pub(crate) fn add(&mut self, line: &RequestLine, content: &str) -> Option<&Grade> {
+        let answered = Answered::of(line).filter(|_| line.stage == Stage::Measured)?;
+        self.grade(line.prompt_sha256, &answered, content)
     }
 
     /// Grades the visible answer to a prompt, if anything is expected of it.
-    pub(crate) fn grade(&mut self, prompt: Digest, answered: &Answered, content: &str) {
+    pub(crate) fn grade(
+        &mut self,
+        prompt: Digest,
+        answered: &Answered,
+        content: &str,
+    ) -> Option<&Grade> {
         let answer = Answer { text: content, untruncated: answered.untruncated };
-        let Some(grade) = self.expected.grade(prompt, answer) else { return };
+        let grade = self.expected.grade(prompt, answer)?;
+        self.keep(answered, grade);
+        self.receipts.last()
+    }
+
+    /// Takes a receipt that was given before.
+    pub(crate) fn keep(&mut self, answered: &Answered, grade: Grade) {
         if !grade.passed {
             let (index, id) = (answered.index, answered.id.clone());
             self.wrong.push(Wrong { index, id, why: why(&grade) });

@@ -158,7 +158,15 @@ pub(crate) async fn meet(
     limits: &LimitArgs,
     base_url: &str,
 ) -> anyhow::Result<Server> {
-    let (endpoint, access) = reach(args, base_url)?;
+    meet_reached(args, limits, reach(args, base_url)?).await
+}
+
+/// The same of a server to which the way is known.
+pub(crate) async fn meet_reached(
+    args: &ServerArgs,
+    limits: &LimitArgs,
+    (endpoint, access): (Endpoint, Access),
+) -> anyhow::Result<Server> {
     if let Some(seconds) = args.wait_ready {
         let patience = Duration::from_millis(millis("--wait-ready", seconds)?);
         wait_ready(&endpoint, &access, args.api, patience)

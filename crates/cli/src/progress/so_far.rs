@@ -82,11 +82,11 @@ pub(super) struct Figures {
 struct Times(Histogram<u32>);
 
 impl SoFar {
-    /// Nothing has ended of this cell.
-    pub(super) fn new(title: &str, cell: &Cell) -> Self {
+    /// Nothing has ended of this cell but for what was done before.
+    pub(super) fn new(title: &str, cell: &Cell, done: u64) -> Self {
         let load = &cell.plan.load;
         let declared = Declared {
-            requests: load.requests,
+            requests: load.requests.saturating_sub(done),
             warmup: load.warmup,
             lasts: cell.lasts(),
             pace: Pace::of(load),

@@ -12,7 +12,7 @@ use crate::flags::{Flags, Merged, Source, argument};
 use crate::spelling::meant;
 
 /// Flags that a qualification decides itself, and what to do instead.
-const DECIDED_HERE: [(&str, &str); 17] = [
+const DECIDED_HERE: [(&str, &str); 18] = [
     ("attainment", "a qualification searches for nothing"),
     ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
     ("config", "the plan itself holds the flags"),
@@ -24,6 +24,7 @@ const DECIDED_HERE: [(&str, &str); 17] = [
     ("no-progress", "give --no-progress to `qualify`"),
     ("nonce-seed", "every run has prompts of its own"),
     ("out", "give --out to `qualify`"),
+    ("resume", "`streamgauge qualify --resume` goes on where a qualification broke off"),
     ("search", "a qualification searches for nothing"),
     ("search-from", "a qualification searches for nothing"),
     ("search-step", "a qualification searches for nothing"),

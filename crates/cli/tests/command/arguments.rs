@@ -171,7 +171,9 @@ fn bad_arguments_are_named_with_what_to_do() {
 
 #[test]
 fn a_variable_without_a_value_names_no_server() {
-    for (value, said) in [("", "<--base-url <URL>|--simulate>"), ("host", "must begin with http")] {
+    for (value, said) in
+        [("", "<--base-url <URL>|--simulate|--resume <RUNDIR>>"), ("host", "must begin with http")]
+    {
         let finished = finish(streamgauge().arg("run").env("OPENAI_BASE_URL", value));
         assert_eq!(finished.code, Some(2));
         assert!(finished.stderr.contains(said), "{}", finished.stderr);

@@ -1,13 +1,14 @@
-//! SIGKILL at any moment: what has ended is in the journal, and its record says what became of the run.
+//! SIGKILL at any moment: what has ended is in the journal, its record says what became of the run, and
+//! the run goes on with what is missing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use streamgauge_sim::SimConfig;
+use serde_json::{Value, json};
+use streamgauge_sim::{SimConfig, ThreadedSim};
 
 use crate::process::{run, server, streamgauge};
 
@@ -15,6 +16,7 @@ use crate::process::{run, server, streamgauge};
 const KILLS: u64 = 200;
 const REQUESTS: usize = 24;
 const CLIENTS: usize = 4;
+const WARMUP: u64 = 3;
 
 /// A number that depends on the seed alone (splitmix64).
 fn seeded(seed: u64) -> u64 {
@@ -24,21 +26,40 @@ fn seeded(seed: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-fn command(url: &str, out: &Path) -> Command {
+/// A dataset of which every answer is graded.
+fn dataset() -> String {
+    let line = |n: usize| {
+        let answer = json!({"total": n});
+        let expect = json!({"fields": [{"pointer": "/total", "is": {"equals": n}}]});
+        let prompt = format!("Case {n}: return JSON with fields {answer}");
+        json!({"id": format!("q{n}"), "prompt": prompt, "max_tokens": 16, "expect": expect})
+            .to_string()
+    };
+    (0..REQUESTS).map(|n| line(n) + "\n").collect()
+}
+
+/// A run of synthetic prompts, or of a graded dataset whose answers are kept.
+fn command(url: &str, folder: &Path, graded: bool) -> Command {
     let mut command = streamgauge();
     command
-        .args(["run", "--base-url", url, "--out", out.to_str().unwrap()])
+        .args(["run", "--base-url", url, "--out", folder.join("runs").to_str().unwrap()])
         .args(["--requests", &REQUESTS.to_string(), "--concurrency", &CLIENTS.to_string()])
-        .args(["--output-tokens", "4", "--warmup", "3", "--no-length-probes"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+        .args(["--warmup", &WARMUP.to_string()]);
+    match graded {
+        true => {
+            let file = folder.join("dataset.jsonl");
+            std::fs::write(&file, dataset()).unwrap();
+            command.args(["--dataset", file.to_str().unwrap(), "--keep-answers"]);
+        }
+        false => _ = command.args(["--output-tokens", "4", "--no-length-probes"]),
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
 /// The run directory below a folder, once it is there.
-fn run_dir(out: &Path) -> Option<PathBuf> {
-    Some(std::fs::read_dir(out).ok()?.next()?.ok()?.path())
+fn run_dir(folder: &Path) -> Option<PathBuf> {
+    Some(std::fs::read_dir(folder.join("runs")).ok()?.next()?.ok()?.path())
 }
 
 /// The requests that have a line, as their ids.
@@ -67,7 +88,7 @@ struct Found {
     whole: AtomicU64,
 }
 
-/// Kills run after run, `step` seeds apart.
+/// Kills run after run, `step` seeds apart; those of odd seeds are graded.
 fn kill_runs(first: u64, step: usize, found: &Found) {
     let config = SimConfig {
         ttft: Duration::from_millis(12),
@@ -75,24 +96,29 @@ fn kill_runs(first: u64, step: usize, found: &Found) {
         ..SimConfig::default()
     };
     let (server, url) = server(config);
-    let begun = Instant::now();
-    let folder = tempfile::tempdir().unwrap();
-    assert!(command(&url, folder.path()).status().unwrap().success());
-    let whole_run = begun.elapsed();
     for seed in (first..KILLS).step_by(step) {
         let folder = tempfile::tempdir().unwrap();
         let known = server.account().len();
-        let mut child = command(&url, folder.path()).spawn().unwrap();
-        std::thread::sleep(whole_run.mul_f64((seeded(seed) % 1000) as f64 / 1000.0));
+        let mut child = command(&url, folder.path(), first == 1).spawn().unwrap();
+        wait_for_moment(seed, &server, known as u64, &mut child);
         child.kill().unwrap();
         child.wait().unwrap();
         let account = server.account().split_off(known);
         let asked: Vec<String> = account.into_iter().map(|it| it.id).collect();
         let tear = seed % 5 == 0;
         match run_dir(folder.path()).filter(|dir| dir.join("observations.jsonl").exists()) {
-            Some(dir) => check(seed, &dir, &asked, tear, found),
+            Some(dir) => {
+                let left = check(seed, &dir, &asked, tear, found);
+                let before = server.account().len();
+                if let Some(left) = left {
+                    go_on(seed, &dir, &left, first == 1);
+                    let account = server.account().split_off(before);
+                    let asked: Vec<String> = account.into_iter().map(|it| it.id).collect();
+                    check_asked(seed, &left, &asked);
+                }
+            }
             None => {
-                let sent = asked.iter().filter(|id| id.contains('-') && !id.starts_with("sim"));
+                let sent = asked.iter().filter(|id| id.starts_with("measured-"));
                 assert_eq!(sent.count(), 0, "seed {seed}: sent before there was a journal");
                 found.nothing.fetch_add(1, Ordering::Relaxed);
             }
@@ -100,8 +126,34 @@ fn kill_runs(first: u64, step: usize, found: &Found) {
     }
 }
 
-/// Holds what a killed run left against what the server saw of it.
-fn check(seed: u64, dir: &Path, asked: &[String], tear: bool, found: &Found) {
+/// Waits for the moment of a seed: once the server has so many requests, some of them all of the run's, and
+/// a little longer.
+fn wait_for_moment(seed: u64, server: &ThreadedSim, known: u64, child: &mut Child) {
+    let all = WARMUP + REQUESTS as u64;
+    let wanted = seeded(seed) % (all + 4);
+    let received = || {
+        let totals = server.totals();
+        totals.complete + totals.disconnected + totals.faulted + totals.open + totals.rejected
+    };
+    let begun = Instant::now();
+    while received() < known + wanted.min(all) && child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "seed {seed}: waited for requests");
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    // The record is written when all have ended.
+    let longest_us = if wanted < all { 16_000 } else { 80_000 };
+    std::thread::sleep(Duration::from_micros(seeded(seed + KILLS) % longest_us));
+}
+
+/// Holds what a killed run left against what the server saw of it. Gives the requests that then have a
+/// line, where the run can be taken up.
+fn check(
+    seed: u64,
+    dir: &Path,
+    asked: &[String],
+    tear: bool,
+    found: &Found,
+) -> Option<BTreeSet<String>> {
     let kept = journalled(dir);
     // A client asks again only once its request counts as ended: all but the last few have a line.
     let sent = asked.iter().filter(|id| id.starts_with("measured-") || id.starts_with("warmup-"));
@@ -125,7 +177,7 @@ fn check(seed: u64, dir: &Path, asked: &[String], tear: bool, found: &Found) {
         // Not even the header was written.
         assert_eq!(recorded.code, Some(2), "seed {seed}: {}", recorded.stderr);
         assert!(recorded.stderr.contains("the header is missing"), "{}", recorded.stderr);
-        return;
+        return None;
     }
     assert_eq!(recorded.code, Some(0), "seed {seed}: {}{}", recorded.stdout, recorded.stderr);
     assert_eq!(recorded.stderr.contains("was cut off after"), torn, "{}", recorded.stderr);
@@ -154,10 +206,47 @@ fn check(seed: u64, dir: &Path, asked: &[String], tear: bool, found: &Found) {
         .filter(|name| name.ends_with(".part"))
         .collect();
     assert_eq!(left, Vec::<String>::new(), "seed {seed}");
+    (!ended).then(|| journalled(dir))
+}
+
+/// Takes the run up, and holds it to what it would have been.
+fn go_on(seed: u64, dir: &Path, before: &BTreeSet<String>, graded: bool) {
+    let path = dir.to_str().unwrap();
+    let finished = run(["run", "--resume", path]);
+    assert_eq!(finished.code, Some(0), "seed {seed}: {}{}", finished.stdout, finished.stderr);
+    let record: Value =
+        serde_json::from_slice(&std::fs::read(dir.join("record.json")).unwrap()).unwrap();
+    assert_eq!(record["status"], "completed", "seed {seed}");
+    assert_eq!(record["load"]["succeeded"], REQUESTS, "seed {seed}");
+    assert_eq!(record["load"]["performance_eligible"], true, "seed {seed}");
+    let said = record["limitations"].to_string();
+    assert!(said.contains("The run broke off and was taken up again: 1."), "{said}");
+    assert_eq!(record["windows"]["steady"], Value::Null);
+    if graded {
+        assert_eq!(record["counts"]["primary_passes"], REQUESTS, "seed {seed}");
+    }
+    // What was made of the beginning is kept beside it.
+    assert!(dir.join("record-1.json").exists(), "seed {seed}");
+    assert!(journalled(dir).is_superset(before), "seed {seed}");
+    let verified = run(["verify", path]);
+    assert_eq!(verified.code, Some(0), "seed {seed}: {}{}", verified.stdout, verified.stderr);
+}
+
+/// Exactly what was missing is asked, once each, and the warm-up before it.
+fn check_asked(seed: u64, before: &BTreeSet<String>, asked: &[String]) {
+    let mut measured: Vec<&String> =
+        asked.iter().filter(|id| id.starts_with("measured-")).collect();
+    measured.sort();
+    let all = (0..REQUESTS).map(|index| format!("measured-{index}"));
+    let mut missing: Vec<String> = all.filter(|id| !before.contains(id)).collect();
+    missing.sort();
+    assert_eq!(measured, missing.iter().collect::<Vec<_>>(), "seed {seed}");
+    let warmups = asked.iter().filter(|id| id.starts_with("warmup-")).count();
+    assert_eq!(warmups, if missing.is_empty() { 0 } else { WARMUP as usize }, "seed {seed}");
 }
 
 #[test]
-fn killed_at_any_moment_a_run_keeps_what_has_ended() {
+fn killed_at_any_moment_a_run_keeps_what_has_ended_and_goes_on() {
     let found = Found::default();
     std::thread::scope(|scope| {
         for first in 0..2 {

@@ -34,6 +34,7 @@ mod secrets;
 mod server_metrics;
 mod storage;
 mod tabled;
+mod taken_up;
 mod turnover;
 mod watched;
 mod written;

@@ -262,6 +262,7 @@ fn of_the_client() {
         JournalError::Io { action: "cannot write", path: journal(), source: denied() },
         JournalError::Line { path: journal(), line: 3, source: not_json() },
         JournalError::Order { path: journal(), line: 1, problem: text("it is no header") },
+        JournalError::Shared { path: journal() },
     ]);
     said.add([
         CaptureError::Head(not_json()),

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use streamgauge_client::{Journal, JournalError, JournalWriter, lock_to_read};
 use streamgauge_schema::{
-    Digest, EndReason, JournalHeader, JournalLine, JournalTrailer, RequestLine, Timestamp,
+    Completion, Digest, EndReason, JournalHeader, JournalLine, JournalResumed, JournalTrailer,
+    RequestLine, Timestamp,
 };
 
 use crate::plan::{lines, plan};
@@ -31,6 +32,61 @@ async fn some_lines() -> Vec<JournalLine> {
     lines.extend(requests.into_iter().map(|request| JournalLine::Request(Box::new(request))));
     lines.push(JournalLine::Trailer(trailer));
     lines
+}
+
+fn resumed(dropped: u64) -> JournalLine {
+    JournalLine::Resumed(JournalResumed {
+        resumed_at: Timestamp::from_unix_micros(9_000_000),
+        at_us: 9_000_000,
+        dropped,
+        listed_models: None,
+        conditions: Vec::new(),
+    })
+}
+
+/// What was cancelled counts as long as nobody asks it again.
+#[tokio::test]
+async fn a_journal_that_goes_on_passes_over_what_was_asked_again() {
+    let lines = some_lines().await;
+    let [header, first, second, _] = &lines[..] else { panic!("four lines") };
+    let cancelled = |line: &JournalLine| {
+        let JournalLine::Request(line) = line else { panic!("a request") };
+        let completion = Completion::Cancelled;
+        JournalLine::Request(Box::new(RequestLine {
+            completion,
+            failure: None,
+            ..(**line).clone()
+        }))
+    };
+    let trailer = |reason, lines| {
+        let completed_at = Timestamp::from_unix_micros(1);
+        JournalLine::Trailer(JournalTrailer { reason, completed_at, lines, listed_models: None })
+    };
+    let cut = cancelled(second);
+    let stopped = trailer(EndReason::Interrupted, 2);
+    let read = |lines: &[&JournalLine]| {
+        let lines: Vec<JournalLine> = lines.iter().copied().cloned().collect();
+        Journal::parse(text_of(&lines).as_bytes(), Path::new("j")).unwrap()
+    };
+    let places = |journal: &Journal| -> Vec<(u64, Completion)> {
+        journal.requests.iter().map(|line| (line.index, line.completion)).collect()
+    };
+    let (failed, cancelled) = (Completion::Failed, Completion::Cancelled);
+    let one = match first {
+        JournalLine::Request(line) => line.index,
+        _ => panic!("a request"),
+    };
+
+    let aborted = read(&[header, &cut, first, &stopped]);
+    assert_eq!(places(&aborted), [(one, failed), (1 - one, cancelled)]);
+    let whole = [header, &cut, first, &stopped, &resumed(1), second];
+    let finished = trailer(EndReason::Finished, 3);
+    let journal = read(&[&whole[..], &[&finished]].concat());
+    assert_eq!(places(&journal), [(one, failed), (1 - one, failed)]);
+    assert_eq!(journal.resumptions.len(), 1);
+    assert_eq!(journal.trailer.map(|trailer| trailer.lines), Some(3));
+    // Killed once more, it has no end.
+    assert_eq!(read(&whole).trailer, None);
 }
 
 fn text_of(lines: &[JournalLine]) -> String {
@@ -101,6 +157,7 @@ async fn a_cut_journal_keeps_every_whole_line() {
 async fn forged_journals_are_refused_with_their_line() {
     let lines = some_lines().await;
     let [header, first, second, trailer] = &lines[..] else { panic!("four lines") };
+    let [resumed, dropping] = &[0, 1].map(resumed);
     for (forged, expected) in [
         (vec![first], "j, line 1: the header is missing"),
         (vec![], "j, line 1: the header is missing"),
@@ -108,6 +165,14 @@ async fn forged_journals_are_refused_with_their_line() {
         (vec![header, first, first], "j, line 3: measured request 0 stands here twice"),
         (vec![header, first, trailer], "j, line 3: 1 request lines, the trailer says 2"),
         (vec![header, first, second, trailer, first], "j, line 5: a line after the trailer"),
+        (
+            vec![header, first, second, trailer, resumed],
+            "j, line 5: a run that had finished is taken up again",
+        ),
+        (
+            vec![header, first, dropping, second],
+            "j, line 3: 0 requests were cancelled, dropped is 1",
+        ),
     ] {
         let text: String =
             forged.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();

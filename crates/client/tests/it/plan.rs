@@ -111,6 +111,7 @@ pub(crate) fn setup<'a>(
         captures: None,
         scrapes: None,
         keep_texts: false,
+        so_far: None,
         inflight: Arc::default(),
         stop,
     }

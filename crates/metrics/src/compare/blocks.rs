@@ -17,6 +17,7 @@ use super::{
     insecure,
 };
 use crate::judge::{judge, said};
+use crate::record::was_taken_up;
 
 /// How runs are compared.
 #[derive(Clone, Debug)]
@@ -93,6 +94,13 @@ pub fn compare_blocks<'a>(
         .iter()
         .map(|runs| (runs.cell.clone(), gathered::cell(runs, &gates, rules.outcomes)))
         .collect();
+    let taken_up: Vec<PublicText> = [
+        (Side::Baseline, with_turnovers(&baseline, &old_turnovers)),
+        (Side::Candidate, with_turnovers(&candidate, &new_turnovers)),
+    ]
+    .into_iter()
+    .filter_map(|(side, runs)| taken_up(side, &runs))
+    .collect();
     let stated =
         |text: &PublicText| Limitation { kind: LimitationKind::Stated, text: text.clone() };
     let mut comparison = ComparisonV2 {
@@ -113,10 +121,29 @@ pub fn compare_blocks<'a>(
         cells: OrderedMap(compared),
         turnover: turnovers::in_version_2(old_turnovers, new_turnovers),
         verdict: GateVerdict::NotEvaluated,
-        limitations: rules.limitations.iter().chain(&insecure).map(stated).collect(),
+        limitations: rules
+            .limitations
+            .iter()
+            .chain(&insecure)
+            .chain(&taken_up)
+            .map(stated)
+            .collect(),
     };
     judge(&mut comparison);
     Ok(comparison)
+}
+
+/// What is said of runs that broke off and were taken up again: they count, but are not quite like whole
+/// ones.
+fn taken_up(side: Side, runs: &[&RunRecordV2]) -> Option<PublicText> {
+    let count = runs.iter().filter(|run| was_taken_up(run)).count();
+    (count > 0).then(|| {
+        said(&format!(
+            "Runs of the {side} that broke off and were taken up again: {count} of {}; their rates \
+             leave out the time between, and caches may have been others after it.",
+            runs.len()
+        ))
+    })
 }
 
 /// The runs of one side, each with every gated metric; at least one.

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use streamgauge_schema::{
-    Case, CaseOutcome, Completion, Digest, Evidence, Grades, JournalHeader, JournalTrailer, Plan,
-    RequestLine, RunRecordV2, ScrapeLine, Stage, Tally, TimeBasis,
+    Case, CaseOutcome, Completion, Digest, Evidence, Grades, JournalHeader, JournalResumed,
+    JournalTrailer, Plan, RequestLine, RunRecordV2, ScrapeLine, Stage, Tally, TimeBasis,
 };
 
 use super::instrument::InstrumentSums;
+use super::pauses::Pauses;
 use super::receipts::{Joined, Receipts};
 use super::responses::Responses;
 use super::{cases, journal, line, turnover};
@@ -17,6 +18,7 @@ use crate::graded::Graded;
 use crate::inflight::Span;
 use crate::kernel_basis::to_kernel_basis;
 use crate::measured::{Gathered, Measured};
+use crate::sent::Sent;
 use crate::server::{Scrapes, Times};
 use crate::turnover::TurnoverTally;
 
@@ -40,6 +42,7 @@ use crate::turnover::TurnoverTally;
 /// for line in lines {
 ///     match line? {
 ///         JournalLine::Request(line) => run.add(&line)?,
+///         JournalLine::Resumed(resumed) => run.resumed(&resumed),
 ///         JournalLine::Trailer(trailer) => end = Some(trailer),
 ///         JournalLine::Header(_) => panic!("one header"),
 ///     }
@@ -64,6 +67,7 @@ pub struct RunCollector<'a> {
     instrument: InstrumentSums,
     scrapes: Scrapes,
     warmup: Warmup,
+    pauses: Pauses,
 }
 
 /// A run whose journal was read to its end, and holds together.
@@ -82,6 +86,7 @@ pub struct CollectedRun<'a> {
     pub(super) turnover: Option<TurnoverTally>,
     pub(super) instrument: InstrumentSums,
     pub(super) warmup: Warmup,
+    pub(super) pauses: Pauses,
 }
 
 /// What was sent before the measurement.
@@ -91,6 +96,8 @@ pub(super) struct Warmup {
     pub(super) succeeded: u64,
     /// The last end of any.
     last_us: u64,
+    /// The first of its places that has a second line.
+    again: Option<u64>,
     /// Its prompts, and those of the measured requests; without warm-up none are kept.
     prompts: BTreeSet<u64>,
     measured_prompts: Vec<u64>,
@@ -121,6 +128,7 @@ impl<'a> RunCollector<'a> {
             instrument: InstrumentSums::default(),
             scrapes: Scrapes::default(),
             warmup: Warmup::default(),
+            pauses: Pauses::default(),
         })
     }
 
@@ -131,6 +139,12 @@ impl<'a> RunCollector<'a> {
     /// When a receipt contradicts itself, has another's prompt, or is of a grader that is not named.
     pub fn graded(self, grades: &'a Grades) -> Result<Self, RecordError> {
         Ok(Self { receipts: Receipts::of(grades)?, ..self })
+    }
+
+    /// The run was taken up again here. Of what stands before it only those lines are to be given that
+    /// still count, as `JournalReader` does.
+    pub fn resumed(&mut self, resumed: &JournalResumed) {
+        self.pauses.add(resumed, &self.header.conditions);
     }
 
     /// Takes a line.
@@ -146,7 +160,11 @@ impl<'a> RunCollector<'a> {
             return Err(RecordError::UndeclaredRequest { stage, index, declared });
         }
         if !self.places.insert(stage, index) {
-            return Err(RecordError::RepeatedRequest { stage, index });
+            match stage {
+                Stage::Measured => return Err(RecordError::RepeatedRequest { stage, index }),
+                // It is done again when the run is taken up.
+                Stage::Warmup => _ = self.warmup.again.get_or_insert(index),
+            }
         }
         line::check(self.plan, line).map_err(|contradiction| RecordError::Contradiction {
             stage,
@@ -210,10 +228,22 @@ impl<'a> RunCollector<'a> {
     /// prompt of no request that succeeded.
     pub fn close(self, trailer: Option<&JournalTrailer>) -> Result<CollectedRun<'a>, RecordError> {
         let plan = self.plan;
-        if let Some(trailer) = trailer {
-            journal::check_end(plan, self.lines, trailer)?;
+        let is_resumed = self.pauses.count() > 0;
+        if let Some(index) = self.warmup.again.filter(|_| !is_resumed) {
+            return Err(RecordError::RepeatedRequest { stage: Stage::Warmup, index });
         }
-        let sent = &self.gathered.sent;
+        if let Some(trailer) = trailer {
+            let measured = is_resumed.then_some(self.gathered.sent.len() as u64);
+            journal::check_end(plan, self.lines, self.pauses.dropped, measured, trailer)?;
+        }
+        let mut gathered = self.gathered;
+        gathered.sent.sort_unstable_by_key(|sent| sent.index);
+        for segment in 0..=self.pauses.count() {
+            let within = |sent: &&Sent| self.pauses.segment_of(sent) == segment;
+            journal::check_due_times(gathered.sent.iter().filter(within))?;
+        }
+        self.pauses.take_out(&mut gathered.sent);
+        let sent = &gathered.sent;
         let offered = match trailer {
             _ if !journal::ends_by_time(&plan.load) => plan.load.requests,
             // What was sent is what was due.
@@ -223,8 +253,12 @@ impl<'a> RunCollector<'a> {
         };
         // A run that was cut off has lost the spans of what was under way.
         let may_be_lost = offered > sent.len() as u64 || journal::ends_by_time(&plan.load);
-        let mut measured = self.gathered.close(plan, offered);
-        if lists_expected_alone(plan, self.header, trailer) {
+        let mut measured = gathered.close(plan, offered);
+        if is_resumed {
+            // Where it broke off the load was not at its target.
+            measured.steady = None;
+        }
+        if lists_expected_alone(plan, self.header, &self.pauses, trailer) {
             measured
                 .sent
                 .iter_mut()
@@ -233,14 +267,15 @@ impl<'a> RunCollector<'a> {
         }
         let joined = self.receipts.close()?;
         measured.is_graded = joined.is_some();
-        measured.lacks_spans = trailer.is_none() && may_be_lost;
+        measured.lacks_spans = is_resumed || trailer.is_none() && may_be_lost;
         if plan.instrument.server_metrics.is_some() {
             let span = measured.spans().reduce(Span::with);
             let (warm_us, is_whole) = (self.warmup.last_us, trailer.is_some());
             let times = Times { warm_us, measured: span, is_whole };
-            measured.server = Some(self.scrapes.figures(times));
+            // Of a run that broke off the server's counts say nothing.
+            let scrapes = if is_resumed { Scrapes::default() } else { self.scrapes };
+            measured.server = Some(scrapes.figures(times));
         }
-        journal::check_due_times(&measured.sent)?;
         Ok(CollectedRun {
             plan,
             header: self.header,
@@ -252,6 +287,7 @@ impl<'a> RunCollector<'a> {
             turnover: self.turnover,
             instrument: self.instrument,
             warmup: self.warmup,
+            pauses: self.pauses,
         })
     }
 }
@@ -259,7 +295,7 @@ impl<'a> RunCollector<'a> {
 impl CollectedRun<'_> {
     /// Whether a server whose responses name no model listed the expected one alone.
     pub(super) fn lists_expected_alone(&self) -> bool {
-        lists_expected_alone(self.plan, self.header, self.trailer.as_ref())
+        lists_expected_alone(self.plan, self.header, &self.pauses, self.trailer.as_ref())
     }
 
     /// One case for each declared request, in their order. Where there are more than
@@ -323,12 +359,14 @@ impl Warmup {
 fn lists_expected_alone(
     plan: &Plan,
     header: &JournalHeader,
+    pauses: &Pauses,
     trailer: Option<&JournalTrailer>,
 ) -> bool {
     let after = trailer.and_then(|trailer| trailer.listed_models.as_ref());
     let is_alone = |models: &Vec<String>| models.as_slice() == [plan.target.expect_model.as_str()];
-    !plan.target.dialect.names_model()
-        && [header.listed_models.as_ref(), after].iter().all(|list| list.is_some_and(is_alone))
+    let between = pauses.listed_models.iter().map(Option::as_ref);
+    let mut lists = [header.listed_models.as_ref(), after].into_iter().chain(between);
+    !plan.target.dialect.names_model() && lists.all(|list| list.is_some_and(is_alone))
 }
 
 /// A digest in eight bytes; two different ones of a run agree with a chance of one in a million.

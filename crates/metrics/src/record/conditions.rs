@@ -3,7 +3,7 @@
 mod load_shape;
 mod prompts;
 
-use streamgauge_schema::{Condition, Digest, Plan, PromptSource, PublicText, Target};
+use streamgauge_schema::{Condition, Digest, Plan, PromptSource, PublicText, RunRecordV2, Target};
 
 use super::{CollectedRun, text};
 use crate::cached::CachedShare;
@@ -21,6 +21,8 @@ pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
 pub(crate) const TLS_TRUST_LABEL: &str = "TLS trust";
 /// What stands there when it was not.
 pub(crate) const NOT_VERIFIED: &str = "None: the server's certificate was not verified";
+/// The condition that says how often a run was taken up again.
+const RESUMED_LABEL: &str = "Times taken up again";
 /// What stands there when no response named a model.
 pub(crate) const NO_MODEL_NAMED: &str = "None named";
 
@@ -44,6 +46,9 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     say(LOAD_SHAPE_LABEL, text(load_shape::of(plan)?)?)?;
     if plan.load.warmup > 0 {
         say("Warm-up", text(warmup(run))?)?;
+    }
+    if run.pauses.count() > 0 {
+        say(RESUMED_LABEL, text(run.pauses.count().to_string())?)?;
     }
     if let Some(joined) = &run.joined {
         let grading = joined.grading;
@@ -91,6 +96,12 @@ fn way(plan: &Plan) -> Vec<(&'static str, &'static str)> {
     let proxy = route.proxy.is_some().then_some(("Proxy", "HTTP, named by the operator"));
     let socket = base_url.starts_with("unix://").then_some(("Socket", "Unix domain"));
     trust.into_iter().chain(own).chain(proxy).chain(socket).collect()
+}
+
+/// Whether the run of a record broke off and was taken up again.
+#[must_use]
+pub fn was_taken_up(record: &RunRecordV2) -> bool {
+    record.conditions.iter().any(|condition| condition.label.as_str() == RESUMED_LABEL)
 }
 
 fn request_settings(plan: &Plan) -> String {

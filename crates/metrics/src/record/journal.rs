@@ -129,37 +129,48 @@ pub(super) fn grading_fault(grading: &Grading) -> Option<String> {
     })
 }
 
-/// Holds the journal's end to the lines that are there.
+/// Holds the journal's end to the lines that are there. `dropped` lines count no more; `measured` are the
+/// measured ones of a run that was taken up again, whose warm-up has no number of its own.
 pub(super) fn check_end(
     plan: &Plan,
     found: u64,
+    dropped: u64,
+    measured: Option<u64>,
     trailer: &JournalTrailer,
 ) -> Result<(), RecordError> {
-    if trailer.lines != found {
-        return Err(RecordError::LinesMissing { announced: trailer.lines, found });
+    let announced = trailer.lines;
+    if announced != found.saturating_add(dropped) {
+        return Err(RecordError::LinesMissing { announced, found: found.saturating_add(dropped) });
     }
-    let declared: u64 = Stage::ALL.iter().map(|stage| declared(plan, *stage)).sum();
+    let (all, found) = match measured {
+        Some(measured) => (plan.load.requests, measured),
+        None => (Stage::ALL.iter().map(|stage| declared(plan, *stage)).sum(), found),
+    };
     // Where time ends a load, it may end before all of its requests were sent.
-    if trailer.reason == EndReason::Finished && plan.load.duration_ms.is_none() && found < declared
-    {
-        return Err(RecordError::NotFinished { declared, found });
+    if trailer.reason == EndReason::Finished && plan.load.duration_ms.is_none() && found < all {
+        return Err(RecordError::NotFinished { declared: all, found });
     }
     Ok(())
 }
 
 /// Requests are due in their order.
-pub(super) fn check_due_times(sent: &[Sent]) -> Result<(), RecordError> {
-    let early = sent.windows(2).find(|pair| pair[1].scheduled_us() < pair[0].scheduled_us());
-    let Some([before, after]) = early else { return Ok(()) };
+pub(super) fn check_due_times<'a>(sent: impl Iterator<Item = &'a Sent>) -> Result<(), RecordError> {
     let due = |sent: &Sent| sent.scheduled_us().unwrap_or(0);
-    Err(RecordError::Contradiction {
-        stage: Stage::Measured,
-        index: after.index,
-        contradiction: format!(
-            "scheduled_us is {}, that of request {} before it is {}",
-            due(after),
-            before.index,
-            due(before)
-        ),
-    })
+    let mut before: Option<&Sent> = None;
+    for after in sent {
+        if let Some(before) = before.filter(|before| after.scheduled_us() < before.scheduled_us()) {
+            return Err(RecordError::Contradiction {
+                stage: Stage::Measured,
+                index: after.index,
+                contradiction: format!(
+                    "scheduled_us is {}, that of request {} before it is {}",
+                    due(after),
+                    before.index,
+                    due(before)
+                ),
+            });
+        }
+        before = Some(after);
+    }
+    Ok(())
 }

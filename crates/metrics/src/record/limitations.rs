@@ -40,6 +40,8 @@ pub(super) fn of(
         not_verified(plan),
         through_proxy(plan),
         schedule::stopped(run, load),
+        schedule::taken_up(run),
+        schedule::changed_meanwhile(run),
         schedule::invalid_stages(run, load),
         responses::contaminated(run),
         not_succeeded(load),

@@ -9,6 +9,7 @@ mod journal;
 mod limitations;
 mod loads;
 mod numbers;
+mod pauses;
 mod turnovers;
 
 use proptest::prelude::*;

@@ -29,6 +29,39 @@ pub(super) fn stopped(run: &CollectedRun<'_>, load: &LoadReport) -> Option<Strin
     Some(format!("{reason} Requests cut under way: {cancelled}; never sent: {not_sent}."))
 }
 
+/// What a run that was taken up again does not say.
+pub(super) fn taken_up(run: &CollectedRun<'_>) -> Option<String> {
+    let times = run.pauses.count();
+    let server = match run.plan.instrument.server_metrics {
+        Some(_) => "; what the server said of itself is left out",
+        None => "",
+    };
+    (times > 0).then(|| {
+        format!(
+            "The run broke off and was taken up again: {times}. What was under way was asked again; \
+             the time between is in no rate, and there is neither a steady window nor a peak in \
+             flight{server}."
+        )
+    })
+}
+
+/// What was no longer as in the beginning when a run was taken up again.
+pub(super) fn changed_meanwhile(run: &CollectedRun<'_>) -> Option<String> {
+    const MOST: usize = 3;
+    let changed = &run.pauses.changed;
+    let named: Vec<&str> = changed.iter().take(MOST).map(|label| label.as_str()).collect();
+    let more = match changed.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!changed.is_empty()).then(|| {
+        format!(
+            "Conditions that had changed when the run was taken up: {}{more}.",
+            named.join(", ")
+        )
+    })
+}
+
 /// Stages of which requests have no line. Where the journal has no end, such a request may have been
 /// under way when the run was cut off: nobody knows.
 pub(super) fn invalid_stages(run: &CollectedRun<'_>, load: &LoadReport) -> Option<String> {
@@ -82,7 +115,11 @@ pub(super) fn ended_by_its_limit(run: &CollectedRun<'_>) -> Option<String> {
 }
 
 pub(super) fn warmup_failed(run: &CollectedRun<'_>) -> Option<String> {
-    let warmup = run.plan.load.warmup;
+    // Each time that a run is taken up its warm-up is done again, as far as it is needed.
+    let warmup = match run.pauses.count() {
+        0 => run.plan.load.warmup,
+        _ => run.warmup.sent,
+    };
     let not = warmup - run.warmup.succeeded;
     (not > 0).then(|| {
         format!(
