@@ -53,6 +53,19 @@ const GATED: [(&str, &str); 3] = [
 
 const GATED_IDS: [&str; 3] = [GATED[0].0, GATED[1].0, GATED[2].0];
 
+/// The id in records of a metric by its name in a comparison by the point rule; a name that is no other
+/// than its id, or of which nothing is known, is returned as it is.
+///
+/// ```
+/// use streamgauge_metrics::recorded_id;
+/// assert_eq!(recorded_id("decode_tok_s_p50"), "decode_rate_p50_tok_per_s");
+/// assert_eq!(recorded_id("ttft_p50_ms"), "ttft_p50_ms");
+/// ```
+#[must_use]
+pub fn recorded_id(compared: &str) -> &str {
+    GATED.iter().find(|(_, name)| *name == compared).map_or(compared, |(id, _)| id)
+}
+
 /// The metric that says how long the prompts were.
 const PROMPT_TOKENS: &str = "prompt_tokens_p50_tok";
 /// The condition that names what was served.

@@ -91,7 +91,7 @@ pub use client_limited::may_be_bent;
 pub use compare::{
     BlockRules, CompareError, Difference, DiscordantPrompts, InsecureRuns, MatchingCondition,
     Pairing, PromptOutcomes, SERVER_LABEL, Side, UnknownCondition, compare_blocks, compare_point,
-    discordant_prompts, prompts_needed, was_compared,
+    discordant_prompts, prompts_needed, recorded_id, was_compared,
 };
 pub use decide::{DecideError, DecisionInput, decide};
 pub use error::RecordError;

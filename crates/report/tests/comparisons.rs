@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use streamgauge_metrics::Compared;
 use streamgauge_report::{comparison_page, search_page, sweep_page};
 use streamgauge_schema::{
-    Document, Goal, GoalQuantity, Identifier, ProbeFault, RunRecordV2, SearchProbe, SearchReport,
-    SearchSchema, SearchedLoad,
+    Document, EvidenceMode, Goal, GoalQuantity, Identifier, ProbeFault, PublicText, RunRecordV2,
+    SearchProbe, SearchReport, SearchSchema, SearchedLoad,
 };
 
 use shared::{damaged, prose, record_v2, requests};
@@ -35,6 +35,19 @@ fn the_page_of_a_comparison_says_what_it_does() {
         let page = page_of(&Document::read(document).unwrap()).unwrap();
         insta::assert_snapshot!(name, prose(&page));
     }
+}
+
+#[test]
+fn a_heading_names_no_image_that_nobody_declared() {
+    let Document::Comparison(mut comparison) = Document::read(POINTS).unwrap() else {
+        panic!("a comparison of version 1");
+    };
+    let unknown = PublicText::new("unknown").unwrap();
+    comparison.baseline_image = unknown.clone();
+    comparison.candidate_image = unknown;
+    let text = prose(&comparison_page(Compared::V1(&comparison), &BTreeMap::new()).unwrap());
+    assert!(text.contains("\nCandidate against baseline\n"), "{text}");
+    assert!(!text.contains("interval of a pass; thin"), "no interval is drawn: {text}");
 }
 
 #[test]
@@ -121,6 +134,13 @@ fn search() -> SearchReport {
 #[test]
 fn the_page_of_a_search_says_up_to_where_its_goals_hold() {
     insta::assert_snapshot!("search", prose(&search_page(&search(), &[record_v2()]).unwrap()));
+    for (mode, expected) in
+        [(EvidenceMode::Simulated, true), (EvidenceMode::ActualInference, false)]
+    {
+        let probe = RunRecordV2 { evidence_mode: mode, ..record_v2() };
+        let text = prose(&search_page(&search(), &[probe]).unwrap());
+        assert_eq!(text.contains("simulated server"), expected, "{text}");
+    }
     let nothing = SearchReport {
         highest_held: None,
         lowest_failed: None,

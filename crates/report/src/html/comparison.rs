@@ -52,6 +52,9 @@ const DECLARED: [(&str, Declared); 7] = [
     ("Hardware", |build| &build.hardware),
 ];
 
+/// What a comparison by the point rule says of an image that nobody declared.
+const UNDECLARED: &str = "unknown";
+
 /// Something that both sides have.
 struct SideRow {
     label: &'static str,
@@ -112,6 +115,9 @@ fn one_run_a_side() -> String {
 fn heading(compared: Compared<'_>) -> String {
     let (old, new) = match compared {
         Compared::V1(it) if it.baseline_image == it.candidate_image => {
+            if it.baseline_image.as_str() == UNDECLARED {
+                return "Candidate against baseline".to_owned();
+            }
             return format!("{}: candidate against baseline", it.candidate_image);
         }
         Compared::V1(it) => return format!("{} against {}", it.candidate_image, it.baseline_image),

@@ -1,6 +1,6 @@
 //! The gates of a comparison: a plot and a table for each cell.
 
-use streamgauge_metrics::{Compared, Standings, compared_direction};
+use streamgauge_metrics::{Compared, Standings, compared_direction, recorded_id};
 use streamgauge_schema::{
     CellComparison, CellComparisonV2, ComparedFigure, Direction, GateStanding, Interval, StoodGate,
     Unit,
@@ -169,7 +169,7 @@ fn row(gate: &StoodGate, figures: &Figures<'_>, glossary: &mut Glossary) -> Gate
 /// The metric, by its own id: of a quantity there may be several gates.
 fn term(gate: &StoodGate, figures: &Figures<'_>, glossary: &mut Glossary) -> Term {
     let id = gate.metric.as_str();
-    let named = match spec(id) {
+    let named = match spec(recorded_id(id)) {
         Some(spec) => Term { definition: spec.definition.to_string(), ..glossary.quantity(spec) },
         None => glossary.own(
             id,

@@ -1,7 +1,7 @@
 //! The page of a search for the highest load: its probes, and what follows from them.
 
 use askama::Template;
-use streamgauge_schema::{ProbeFault, RunRecordV2, SearchProbe, SearchReport};
+use streamgauge_schema::{EvidenceMode, ProbeFault, RunRecordV2, SearchProbe, SearchReport};
 
 use super::glossary::Glossary;
 use super::shell::{Shell, fill};
@@ -17,6 +17,7 @@ use crate::words::{counted, searched};
 struct SearchPage {
     shell: Shell,
     heading: String,
+    is_simulated: bool,
     verdict: Verdict,
     goals: Vec<String>,
     probes: Vec<ProbeRow>,
@@ -59,6 +60,7 @@ pub fn search_page(report: &SearchReport, runs: &[RunRecordV2]) -> Result<String
     fill(&SearchPage {
         shell: Shell::titled(format!("{heading} · search report")),
         heading,
+        is_simulated: runs.iter().any(|run| run.evidence_mode == EvidenceMode::Simulated),
         verdict: verdict(report),
         goals: report
             .goals

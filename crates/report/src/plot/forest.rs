@@ -85,12 +85,17 @@ pub(crate) fn forest(
         }
         Ok(())
     })?;
+    let has_interval = gates.iter().any(|it| it.pass_interval.or(it.fail_interval).is_some());
+    let key = match has_interval {
+        true => "change: thick, interval of a pass; thin, of a fail",
+        false => "change",
+    };
     Ok(Some(Plot {
         id,
         title: title.to_owned(),
         description: format!("{title}: {}.", gates.iter().map(said).collect::<Vec<_>>().join("; ")),
         legend: vec![
-            Key::new(Colour::First, "change: thick, interval of a pass; thin, of a fail"),
+            Key::new(Colour::First, key),
             Key::new(Colour::Bad, "limit"),
             Key::new(Colour::Beyond, "worse than the limit"),
         ],
