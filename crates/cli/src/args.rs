@@ -39,7 +39,8 @@ Exit codes:
   2    bad arguments, unreadable or malformed input, differing conditions
   3    inconclusive, not evaluated or ineligible
   4    the server was unreachable, or nothing succeeded
-  130  interrupted; what had finished is saved";
+  130  interrupted; what had finished is saved
+  141  whoever read the output left before its end: no verdict was told";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

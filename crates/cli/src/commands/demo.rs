@@ -27,7 +27,7 @@ const CANDIDATE_INTERVAL: Duration = Duration::from_micros(11_200);
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It takes half a minute, contacts nothing, and exits with 0 whatever its verdict is.
+It takes ten seconds, contacts nothing, and exits with 0 whatever its verdict is.
 
 Examples:
   streamgauge demo
