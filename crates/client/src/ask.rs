@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use streamgauge_schema::{Dialect, FailureClass, KernelStamps};
+use streamgauge_schema::{Dialect, End, FailureClass, KernelStamps};
 
 use crate::access::Access;
 use crate::connect::Connector;
@@ -129,7 +129,7 @@ async fn get(
     let mut status = 0;
     let mut redirect = None;
     let mut answer = Vec::new();
-    loop {
+    let end = loop {
         match poll_fn(|cx| exchange.poll_step(cx)).await {
             Step::Head(head) => {
                 status = head.status.as_u16();
@@ -146,9 +146,9 @@ async fn get(
                 let unanswered = no_head(&error, exchange.connection().tap());
                 return Err(Unanswered::new(unanswered.class, unanswered));
             }
-            Step::End(_) => break,
+            Step::End(end) => break end,
         }
-    }
+    };
     if !(200..300).contains(&status) {
         let text = match redirect {
             Some(target) => not_followed(&target),
@@ -156,6 +156,11 @@ async fn get(
         };
         let message = format!("status {status}: {text}");
         return Err(Unanswered { class: FailureClass::HttpStatus, status: Some(status), message });
+    }
+    // What is there of it may read like a whole one, with the last number short of some digits.
+    if end != End::Clean {
+        let message = format!("the answer was cut off after {} bytes", answer.len());
+        return Err(Unanswered::new(FailureClass::PrematureEof, message));
     }
     Ok(answer)
 }

@@ -25,7 +25,10 @@ pub(crate) async fn open(
     endpoint: &Endpoint,
 ) -> Result<StampedSocket, String> {
     let authority = endpoint.authority();
-    let gone = |error: hyper::Error| format!("it closed the connection: {error}");
+    let gone = |error: hyper::Error| match error.is_parse() {
+        true => format!("its answer cannot be read: {error}"),
+        false => format!("it closed the connection: {error}"),
+    };
     let request = request(&authority, proxy).map_err(|error| error.to_string())?;
     let (mut sender, driver) = http1::handshake(TokioIo::new(socket)).await.map_err(gone)?;
     let answer = sender.send_request(request);

@@ -131,6 +131,15 @@ pub enum RecordError {
         /// Which line, from 1.
         line: u64,
     },
+    /// A line of what the server's metrics said holds what is never written.
+    #[error(
+        "line {line} of what the server's metrics said: a value is not from 0 to 2^53, or figures stand \
+         beside a failure"
+    )]
+    ScrapeValues {
+        /// Which line, from 1.
+        line: u64,
+    },
     /// A member of the record would say where the server is, which is private.
     #[error(
         "{member} names the host of the server or of its proxy, which stands in no record; call it \

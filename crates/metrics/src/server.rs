@@ -30,6 +30,9 @@ const STATES: [ServerQuantity; 4] = [
     ServerQuantity::RequestsWaiting,
 ];
 
+/// Greatest value that is written: counts above it are not exact.
+const MAX_VALUE: f64 = (1_u64 << 53) as f64;
+
 /// Why a figure has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Untold {
@@ -94,12 +97,16 @@ impl Scrapes {
     /// Takes the next line of the file.
     ///
     /// # Errors
-    /// When it was asked before the line before it was answered.
+    /// When it was asked before the line before it was answered, or holds what is never written.
     pub(crate) fn add(&mut self, line: &ScrapeLine) -> Result<(), RecordError> {
         self.lines += 1;
         let before_us = self.kept.last().map_or(0, |scrape| scrape.answered_us);
         if line.asked_us < before_us || line.answered_us < line.asked_us {
             return Err(RecordError::Scrapes { line: self.lines });
+        }
+        let is_told = |sample: &ServerSample| (0.0..=MAX_VALUE).contains(&sample.value);
+        if !line.samples.iter().all(is_told) || line.failure.is_some() && !line.samples.is_empty() {
+            return Err(RecordError::ScrapeValues { line: self.lines });
         }
         let told = match &line.failure {
             Some(failure) => {

@@ -49,13 +49,18 @@ pub struct ExpositionFault {
 /// ```
 ///
 /// # Errors
-/// When a line begins like no sample and no comment, a sample of a known family is malformed, or there are
-/// more series than any server has.
+/// When a line begins like no sample and no comment, a sample of a known family is malformed or ends
+/// without a line feed, or there are more series than any server has.
 pub fn read_server_metrics(text: &[u8]) -> Result<Vec<ServerSample>, ExpositionFault> {
     let mut found: BTreeMap<(ServerFamily, String), f64> = BTreeMap::new();
+    // The last value of an answer that was cut off may be short of some digits.
+    let whole_lines = text.iter().filter(|byte| **byte == b'\n').count();
     for (line, number) in text.split(|byte| *byte == b'\n').zip(1..) {
         let fault = |problem| ExpositionFault { line: number, problem };
         let Some((family, series, value)) = sample(line).map_err(fault)? else { continue };
+        if number > whole_lines {
+            return Err(fault("was cut off: it has no line feed"));
+        }
         let known = found.entry((family, series)).or_insert(value);
         *known = known.max(value);
         if found.len() > MAX_SAMPLES {

@@ -1,8 +1,8 @@
-//! Waiting for a server.
+//! Waiting for a server, and short questions to it.
 
 use std::time::Duration;
 
-use streamgauge_client::{Access, AskError, Endpoint, wait_ready};
+use streamgauge_client::{Access, AskError, Endpoint, ask, wait_ready};
 use streamgauge_schema::{Dialect, FailureClass};
 use streamgauge_sim::{RawServer, RawStep, SimConfig};
 
@@ -57,4 +57,36 @@ async fn whom_nobody_reaches_is_named_with_the_reason() {
     let loading = RawServer::start(status(503)).await.unwrap();
     let error = wait(&format!("http://{}", loading.addr()), 300).await.unwrap_err();
     assert_eq!(error.to_string(), "GET /v1/models: status 503: {}");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_none() {
+    let patience = Duration::from_secs(60);
+    for (head, body, expected) in [
+        ("Content-Length: 9", "total 123", Ok("total 123")),
+        ("Content-Length: 12", "total 123", Err("GET /x: the answer was cut off after 9 bytes")),
+        ("Transfer-Encoding: chunked", "9\r\ntotal 123\r\n0\r\n\r\n", Ok("total 123")),
+        (
+            "Transfer-Encoding: chunked",
+            "9\r\ntotal 123\r\n",
+            Err("GET /x: the answer was cut off after 9 bytes"),
+        ),
+        // Its end is the connection's.
+        ("Connection: close", "total 123", Ok("total 123")),
+    ] {
+        let text = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}");
+        let steps = vec![RawStep::Write(text.into_bytes()), RawStep::Close];
+        let server = RawServer::start(steps).await.unwrap();
+        let endpoint = Endpoint::parse(&format!("http://{}", server.addr())).unwrap();
+        let access = Access::default();
+        let answer = ask(&endpoint, &access, Dialect::OpenaiChat, "/x", 100, patience).await;
+        match expected {
+            Ok(whole) => assert_eq!(answer.unwrap(), whole.as_bytes(), "{head}"),
+            Err(message) => {
+                let error = answer.unwrap_err();
+                assert_eq!(error.class, FailureClass::PrematureEof, "{head}");
+                assert_eq!(error.to_string(), message, "{head}");
+            }
+        }
+    }
 }

@@ -123,6 +123,19 @@ fn a_server_without_a_known_figure_is_told_from_one_that_does_not_answer() {
 }
 
 #[test]
+fn what_is_never_written_is_refused() {
+    let error = Err(RecordError::ScrapeValues { line: 1 });
+    for value in [-5.0, 1e16, 1e308] {
+        assert_eq!(Scrapes::default().add(&told(60, &[(OUTPUT, "0", value)])), error, "{value}");
+    }
+    let both = ScrapeLine { failure: unanswered(60).failure, ..told(60, &[(OUTPUT, "0", 1.0)]) };
+    assert_eq!(Scrapes::default().add(&both), error);
+    for value in [0.0, MAX_VALUE] {
+        assert_eq!(Scrapes::default().add(&told(60, &[(OUTPUT, "0", value)])), Ok(()));
+    }
+}
+
+#[test]
 fn lines_out_of_their_order_are_refused() {
     let mut scrapes = Scrapes::default();
     scrapes.add(&told(60, &[])).unwrap();

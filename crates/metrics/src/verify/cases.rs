@@ -23,12 +23,12 @@ pub(super) fn check(record: &RunRecord, rules: &mut Rules) {
 /// What counts say by themselves, whether or not the cases stand in the record.
 fn check_counts(record: &RunRecord, rules: &mut Rules) {
     let counts = record.counts();
-    let sum = counts.outcomes.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let sum: u128 = counts.outcomes.values().map(|count| u128::from(*count)).sum();
     let outcomes = counts.outcomes.keys().map(|outcome| outcome_count(record.counts(), *outcome));
     let declared = counts.declared;
     rules.check(
         "counts-sum-to-declared",
-        sum == declared,
+        sum == u128::from(declared),
         [at("counts.declared")].into_iter().chain(outcomes),
         format_args!("counts.outcomes sum ({sum}) to counts.declared ({declared})"),
     );

@@ -27,11 +27,11 @@ fn check_completions(record: &RunRecordV2, rules: &mut Rules) {
         ("cancelled", load.cancelled),
         ("not_sent", load.not_sent),
     ];
-    let sum = parts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    let sum: u128 = parts.iter().map(|(_, count)| u128::from(*count)).sum();
     let part_paths = parts.iter().map(|(key, _)| at("load").key(*key));
     rules.check(
         "offered-is-sum",
-        load.offered == sum,
+        u128::from(load.offered) == sum,
         [at("load.offered")].into_iter().chain(part_paths),
         format_args!(
             "load.offered ({}) equals succeeded + failed + timed_out + cancelled + not_sent \

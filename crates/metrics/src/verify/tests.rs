@@ -242,6 +242,23 @@ fn statements_hold_the_values_seen() {
 }
 
 #[test]
+fn counts_beyond_what_an_integer_holds_do_not_add_up() {
+    let most = "18446744073709551615";
+    let broken = broken(&edited(
+        record(),
+        &[
+            ("load.offered", most),
+            ("load.failed", most),
+            ("counts.declared", most),
+            ("counts.outcomes.error", most),
+        ],
+    ));
+    for rule in ["offered-is-sum", "counts-sum-to-declared"] {
+        assert!(broken.contains(rule), "{rule}: {broken:?}");
+    }
+}
+
+#[test]
 fn members_without_a_smallest_step_are_unproven_unless_a_rule_covers_them() {
     let edits = [
         ("candidate_turnover.failures[0].words", "null"),

@@ -43,8 +43,9 @@ llamacpp:spec_decode_num_draft_tokens_total 0
 llamacpp:spec_decode_num_accepted_tokens_total 0
 ";
 
+/// The samples of whole lines.
 fn read(text: &str) -> Vec<ServerSample> {
-    read_server_metrics(text.as_bytes()).unwrap()
+    read_server_metrics(format!("{text}\n").as_bytes()).unwrap()
 }
 
 /// The values that tell of a quantity, sorted.
@@ -162,6 +163,7 @@ fn what_is_no_exposition_is_told_with_its_line() {
         (format!("{name}{{a=\"\",a=\"\"}} 4"), "line 1 of the metrics has a label twice"),
         (format!("{name}{{=\"\"}} 4"), "line 1 of the metrics has a label whose name is none"),
         (format!("{name}{{a=\"\"}}"), "line 1 of the metrics has no value"),
+        (format!("{name} 4\n{name} 12"), "line 2 of the metrics was cut off: it has no line feed"),
     ] {
         let fault = read_server_metrics(text.as_bytes()).unwrap_err();
         assert_eq!(fault.to_string(), expected, "{text}");
