@@ -19,7 +19,7 @@ use streamgauge_client::{
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     Condition, EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText,
-    Request, RequestSettings, Route, Stage, Target,
+    Request, RequestSettings, Retries, Route, Stage, Target,
 };
 use streamgauge_workload::{
     Lengths, MIN_WORDS, Prompts, Requests, RequestsSpec, Schedule, WorkloadError,
@@ -66,6 +66,7 @@ pub(crate) struct Asked {
     extra_body: BTreeMap<String, Json>,
     limits: Limits,
     max_failure_ratio: f64,
+    retries: Option<Retries>,
     deployment: DeploymentFile,
     endpoint_path: String,
 }
@@ -105,6 +106,13 @@ impl Asked {
                     .transpose()?,
             },
             max_failure_ratio: ratio("--max-failure-ratio", limits.max_failure_ratio)?,
+            retries: match limits.retries {
+                0 => None,
+                most => {
+                    let longest_pause_ms = millis("--retry-pause", limits.retry_pause)?;
+                    Some(Retries { most, longest_pause_ms })
+                }
+            },
             deployment: match &args.output.deployment {
                 Some(file) => DeploymentFile::read(file)?,
                 None => DeploymentFile::default(),
@@ -249,6 +257,7 @@ impl<'a> Planner<'a> {
             grading: expected.as_ref().map(|expected| expected.grading().clone()),
             limits: asked.limits,
             max_failure_ratio: asked.max_failure_ratio,
+            retries: asked.retries,
             instrument: self.instrument(),
             deployment: declared.deployment,
             image: declared.image,

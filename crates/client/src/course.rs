@@ -115,6 +115,7 @@ where
             queued: ticket.queued,
             // A due time lies before the end by itself.
             not_after: not_after.filter(|_| ticket.due.is_none()),
+            ends: not_after,
         });
     }
 

@@ -320,6 +320,7 @@ fn common<E>(
         },
         limits: plan.limits,
         resend: instrument.resend,
+        retries: plan.retries,
         event_lags: instrument.kernel_stamps == KernelStamps::All
             || instrument.time_basis == TimeBasis::Kernel,
         captures,

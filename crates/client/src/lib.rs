@@ -8,7 +8,7 @@
 //! | `clock`, `tap`, `socket`, `lags` | time: one clock, and the one place where arrivals are stamped |
 //! | `endpoint`, `access`, `secret`, `trust`, `proxy` | where a server is, and what lets in there |
 //! | `way`, `tunnel`, `stream`, `connect`, `connection`, `pool`, `descriptors` | from an address to a connection |
-//! | `template`, `receive`, `no_head`, `send` | one request, one response, one line |
+//! | `template`, `receive`, `no_head`, `retry`, `send` | one request, one response, one line |
 //! | `dispatch` | when which request begins; pure |
 //! | `engine`, `course` | a plan carried out: stages, and when to stop |
 //! | `crew`, `worker`, `alarm`, `cancel` | who carries it out: threads, due times, the end of everything |
@@ -69,6 +69,7 @@ mod query;
 mod ready;
 mod receive;
 mod replay;
+mod retry;
 mod run_dir;
 mod scrape;
 mod secret;

@@ -194,7 +194,7 @@ impl Question {
             answer.map_err(|error| Failure { class: error.class, message: error.to_string() })?;
         read_server_metrics(&answer).map_err(|fault| Failure {
             class: FailureClass::NotEventStream,
-            message: bounded(&fault.to_string()),
+            message: bounded(&access.redact(&fault.to_string())),
         })
     }
 }

@@ -10,7 +10,7 @@ use futures_util::future::{Either, select};
 use streamgauge_observer::{Observed, ObserverConfig};
 use streamgauge_schema::{
     Completion, Dialect, End, Extraction, Failure, FailureClass, Limits, Observation, Request,
-    RequestLine, Stage,
+    RequestLine, RetriedAttempt, Retries, Stage,
 };
 
 use crate::budget::Budget;
@@ -25,6 +25,7 @@ use crate::lags;
 use crate::no_head::no_head;
 use crate::pool::Pool;
 use crate::receive::{Ended, Interrupts, Reader, Received, receive, release};
+use crate::retry::Again;
 use crate::run_dir::write_private;
 use crate::secret::Redactor;
 use crate::tap::Tap;
@@ -49,6 +50,8 @@ pub(crate) struct Common {
     pub(crate) observer: ObserverConfig,
     pub(crate) limits: Limits,
     pub(crate) resend: bool,
+    /// When a request that failed is sent again.
+    pub(crate) retries: Option<Retries>,
     /// Note the lag of each output event, where all of them are known.
     pub(crate) event_lags: bool,
     /// Folder for captures of the responses.
@@ -73,6 +76,8 @@ pub(crate) struct Order {
     pub(crate) queued: Option<Duration>,
     /// From then on it is not sent any more.
     pub(crate) not_after: Option<Instant>,
+    /// From then on it is not sent again.
+    pub(crate) ends: Option<Instant>,
 }
 
 /// What became of an order.
@@ -91,6 +96,39 @@ struct Attempt {
     redirect: Option<String>,
     finished: Instant,
     result: AttemptResult,
+}
+
+/// The times that attempts by policy keep to.
+#[derive(Clone, Copy)]
+struct Times {
+    clock: RunClock,
+    zero: Instant,
+    /// From then on nothing is sent again.
+    ends: Option<Instant>,
+}
+
+impl Attempt {
+    /// Whether it may be made again, and the class of its failure.
+    fn again(&self) -> Option<(Again, FailureClass)> {
+        match &self.result {
+            AttemptResult::Failed(error) => Some((Again::of_class(error.class)?, error.class)),
+            AttemptResult::TimedOut(class, None) => Some((Again::of_class(*class)?, *class)),
+            AttemptResult::Observed(observed) => {
+                let seen = &observed.observation;
+                let again = Again::of_status(seen.http_status, seen.retry_after_s)?;
+                Some((again, FailureClass::HttpStatus))
+            }
+            _ => None,
+        }
+    }
+
+    /// The status of its response, if there was one.
+    fn http_status(&self) -> Option<u16> {
+        match &self.result {
+            AttemptResult::Observed(observed) => Some(observed.observation.http_status),
+            _ => None,
+        }
+    }
 }
 
 enum AttemptResult {
@@ -134,17 +172,59 @@ impl Sender {
             return Sent { line, said: None };
         }
         let _counted = Counted::in_flight(&self.common.inflight);
-        let first = self.attempt(&mut line, Bytes::from(order.request.body), None).await;
+        let body = Bytes::from(order.request.body);
+        let to_retry = self.common.retries.map(|policy| (policy, body.clone()));
+        let first = self.attempt(&mut line, body, None).await;
         let zero = first.started;
-        let last = match first.result {
+        let mut last = match first.result {
             AttemptResult::ReusedConnectionClosed(_, body) if self.common.resend => {
                 // Rare, and large: not to be a part of every request.
                 Box::pin(self.attempt(&mut line, body, Some(zero))).await
             }
             _ => first,
         };
+        if let Some((policy, body)) = to_retry.filter(|_| last.again().is_some()) {
+            let times = Times { clock: order.clock, zero, ends: order.ends };
+            last = Box::pin(self.retry(policy, &mut line, body, times, last)).await;
+        }
         let said = self.common.conclude(&mut line, order.clock, zero, last);
         Sent { line, said }
+    }
+
+    /// Attempts after a failed one, by policy, as long as there is time; gives the last one.
+    async fn retry(
+        &self,
+        policy: Retries,
+        line: &mut RequestLine,
+        body: Bytes,
+        times: Times,
+        mut last: Attempt,
+    ) -> Attempt {
+        let Times { clock, zero, ends } = times;
+        let deadline = zero + Duration::from_millis(self.common.limits.timeout_ms);
+        let ends = ends.map_or(deadline, |ends| ends.min(deadline));
+        while let Some((again, class)) = last.again()
+            && let Some(pause) = again.pause(policy, line.retried.len() as u64)
+        {
+            let cancelled = std::pin::pin!(self.common.cancel.wait());
+            let paused = std::pin::pin!(tokio::time::sleep(pause));
+            if Instant::now() + pause >= ends
+                || matches!(select(cancelled, paused).await, Either::Left(_))
+            {
+                break;
+            }
+            line.retried.push(RetriedAttempt {
+                class,
+                http_status: last.http_status(),
+                started_us: micros(clock.at(last.started)),
+                elapsed_us: micros(last.finished.saturating_duration_since(last.started)),
+                paused_us: micros(last.finished.elapsed()),
+            });
+            // What the kernel said of its reads is no more of this response.
+            (line.observer_lag_us, line.output_lags_us, line.end_lag_us) = (None, None, None);
+            last = self.attempt(line, body.clone(), Some(zero)).await;
+        }
+        last
     }
 
     async fn attempt(&self, line: &mut RequestLine, body: Bytes, zero: Option<Instant>) -> Attempt {
@@ -166,7 +246,11 @@ impl Sender {
         if !reused {
             line.connect_us = Some(micros(connection.origin().connect));
         }
-        let id = format!("{}-{}", line.stage, line.index);
+        let mut id = format!("{}-{}", line.stage, line.index);
+        if !line.retried.is_empty() {
+            // Each response has a capture of its own.
+            id = format!("{id}-attempt-{}", line.attempts);
+        }
         // On a fresh connection nothing is repeated, so that the body can go as soon as it is written.
         let to_repeat = reused.then(|| body.clone());
         if let Err(error) = connection.ready().await {
@@ -380,6 +464,7 @@ fn new_line(order: &Order) -> RequestLine {
         started_us: 0,
         last_attempt_started_us: 0,
         attempts: 0,
+        retried: Vec::new(),
         headers_us: None,
         elapsed_us: 0,
         connect_us: None,

@@ -25,6 +25,7 @@ mod prefill_rate;
 mod prompt_tokens;
 mod queue_delay;
 mod reasoning_share;
+mod retries;
 mod server_kv_cache;
 mod server_requests;
 mod server_speculation;
@@ -52,7 +53,7 @@ pub(crate) use goodput::list as goal_list;
 pub(crate) use inflight::{MEAN_INFLIGHT, PEAK_INFLIGHT, STEADY_INFLIGHT};
 
 /// All families, in the order in which records list them: the golden seven first.
-pub(crate) const FAMILIES: [&Family; 57] = [
+pub(crate) const FAMILIES: [&Family; 58] = [
     &throughput::COMPLETION_THROUGHPUT,
     &first_generated::FIRST_GENERATED,
     &ttfc::FIRST_FINAL_CONTENT,
@@ -91,6 +92,7 @@ pub(crate) const FAMILIES: [&Family; 57] = [
     &correctness::PRIMARY_PASSES,
     &correctness::GRADED_PASSES,
     &errors::ERRORS,
+    &retries::RETRIED,
     &finish_reasons::NO_FINISH_REASON,
     &finish_reasons::STOPPED,
     &finish_reasons::LENGTH_LIMITED,
@@ -164,6 +166,8 @@ pub enum Presence {
     Goals,
     /// Those of runs that a grader was set for.
     Graded,
+    /// Those of runs whose plan says when a request is sent again.
+    Retries,
     /// Those of runs whose requests had due times.
     Schedule,
     /// Those of runs that asked the server for its own metrics.
@@ -230,6 +234,7 @@ impl Presence {
             Self::Always => true,
             Self::Goals => !run.goals.is_empty(),
             Self::Graded => run.is_graded,
+            Self::Retries => run.has_retries,
             Self::Schedule => run.is_scheduled,
             Self::ServerMetrics => run.server.is_some(),
         }

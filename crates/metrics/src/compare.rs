@@ -12,6 +12,7 @@ mod insecure;
 mod matching;
 mod pairing;
 mod pairs;
+mod retried;
 #[cfg(test)]
 mod tests;
 mod turnovers;
@@ -111,6 +112,7 @@ pub fn compare_point(
     insecure: InsecureRuns,
 ) -> Result<Comparison, CompareError> {
     let insecure = insecure::count(baseline, candidate, insecure)?;
+    let retried = retried::count(baseline, candidate).into_iter().sum();
     let (baseline, old_turnovers) = turnovers::part(Side::Baseline, baseline)?;
     let (candidate, new_turnovers) = turnovers::part(Side::Candidate, candidate)?;
     let baseline = runs_of(Side::Baseline, &baseline)?;
@@ -141,7 +143,7 @@ pub fn compare_point(
         performance_gate_passed: performance_gate(&cells),
         cells,
         strict_turnover_gate_passed: strict_turnover_gate(&of_candidate),
-        qualification: qualification(&pairs, &allowed, insecure),
+        qualification: qualification(&pairs, &allowed, Counts { insecure, retried }),
         promotion: undecided(),
         baseline_turnover,
         candidate_turnover,
@@ -343,15 +345,25 @@ fn image(side: Side, runs: &[&RunRecordV2]) -> Result<PublicText, CompareError> 
     }
 }
 
+/// Runs of both sides of which something must be known.
+#[derive(Clone, Copy)]
+struct Counts {
+    insecure: usize,
+    retried: usize,
+}
+
 /// What must be known to read the comparison rightly.
-fn qualification(pairs: &[Pair<'_>], allowed: &[Difference], insecure: usize) -> PublicText {
+fn qualification(pairs: &[Pair<'_>], allowed: &[Difference], counts: Counts) -> PublicText {
     let mut text = "point rule: noise between runs was not considered".to_owned();
     let runs = || pairs.iter().flat_map(|(baseline, candidate)| [baseline, candidate]);
     if runs().any(|run| run.evidence_mode == EvidenceMode::Simulated) {
         text.push_str("; a simulated server answered");
     }
-    if insecure > 0 {
+    if counts.insecure > 0 {
         text.push_str("; a server was not verified (TLS)");
+    }
+    if counts.retried > 0 {
+        text.push_str("; failed attempts were made again");
     }
     if runs().any(|run| is_client_limited(run)) {
         text.push_str("; bent by the client");

@@ -40,6 +40,8 @@ pub(crate) struct Measured {
     pub(crate) goals: Vec<Goal>,
     /// Whether each request has a due time.
     pub(crate) is_scheduled: bool,
+    /// Whether requests that failed were sent again by policy.
+    pub(crate) has_retries: bool,
     /// Whether a grader was set.
     pub(crate) is_graded: bool,
     /// What the server said of itself meanwhile; `None` where it was not asked.
@@ -129,6 +131,7 @@ impl Gathered {
             goals: plan.goals.clone(),
             is_scheduled: plan.load.shape.is_scheduled(),
             is_graded: plan.grading.is_some(),
+            has_retries: plan.retries.is_some(),
             server: None,
         }
     }

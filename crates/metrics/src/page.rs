@@ -74,6 +74,7 @@ fn presence(presence: Presence) -> Option<&'static str> {
         Presence::Always => None,
         Presence::Goals => Some("records of runs with goals"),
         Presence::Graded => Some("records of graded runs"),
+        Presence::Retries => Some("records of runs with `--retries`"),
         Presence::Schedule => Some("records of runs with due times: open loops and traces"),
         Presence::ServerMetrics => Some("records of runs with `--server-metrics`"),
     }

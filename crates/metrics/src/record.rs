@@ -38,7 +38,7 @@ pub use collect::{CollectedRun, RunCollector};
 pub use conditions::was_taken_up;
 pub(crate) use conditions::{
     DATASET_LABEL, EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED,
-    NOT_VERIFIED, RETURNED_MODELS_LABEL, TLS_TRUST_LABEL,
+    NOT_VERIFIED, RETRIES_LABEL, RETURNED_MODELS_LABEL, TLS_TRUST_LABEL,
 };
 pub use journal::check_plan;
 

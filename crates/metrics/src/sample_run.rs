@@ -35,6 +35,7 @@ pub(crate) fn succeeded(
         started_us: started_ms * 1000,
         last_attempt_started_us: started_ms * 1000,
         attempts: 1,
+        retried: Vec::new(),
         headers_us: outputs.first().copied(),
         elapsed_us,
         connect_us: None,
@@ -192,6 +193,7 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
             max_error_ratio: None,
         },
         max_failure_ratio: 0.0,
+        retries: None,
         instrument: Instrumentation {
             kernel_stamps: KernelStamps::Sampled,
             time_basis: TimeBasis::Read,

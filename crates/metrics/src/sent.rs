@@ -36,6 +36,8 @@ pub(crate) struct Sent {
     /// Whether the times of its response are known by the run's time basis. If not, it has no
     /// latency, and its span ends by the clock that read it.
     pub(crate) is_timed: bool,
+    /// Whether an attempt at it failed and was made again by policy.
+    pub(crate) is_retried: bool,
     pub(crate) started_us: u64,
     pub(crate) elapsed_us: u64,
     pub(crate) output_tokens: OutputTokens,
@@ -86,6 +88,7 @@ impl Sent {
             completion: line.completion,
             failure: line.failure.as_ref().map(|failure| failure.class),
             is_timed: false,
+            is_retried: !line.retried.is_empty(),
             started_us: line.started_us,
             elapsed_us: line.elapsed_us,
             output_tokens: OutputTokens::of(line),

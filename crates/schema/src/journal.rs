@@ -75,6 +75,24 @@ pub struct JournalResumed {
     pub conditions: Vec<Condition>,
 }
 
+/// An attempt that failed and was made again by policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RetriedAttempt {
+    /// Why it failed.
+    pub class: FailureClass,
+    /// The status of its response; `None` when there was none.
+    #[serde(deserialize_with = "nullable")]
+    pub http_status: Option<u16>,
+    /// Its start, since the run's start.
+    pub started_us: u64,
+    /// From its start to its end.
+    pub elapsed_us: u64,
+    /// From its end to the beginning of the next attempt.
+    pub paused_us: u64,
+}
+
 /// One request that has ended. Exactly one line stands for each request that was sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -107,8 +125,13 @@ pub struct RequestLine {
     pub started_us: u64,
     /// Start of the last attempt, since the run's start.
     pub last_attempt_started_us: u64,
-    /// Attempts made: 1, or 2 when a reused connection was found closed.
+    /// Attempts made: 1; one more when a reused connection was found closed, and one more for each
+    /// in `retried`.
     pub attempts: u32,
+    /// The attempts that failed and were followed by another one by the plan's `retries`, in their order;
+    /// absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried: Vec<RetriedAttempt>,
     /// From `started` to the arrival of the response's head.
     #[serde(deserialize_with = "nullable")]
     pub headers_us: Option<u64>,

@@ -107,7 +107,7 @@ pub use grade::{CheckFault, Grade, GradeCheck, GraderIdentity, GraderName, Grade
 pub use imported::ImportedRequest;
 pub use journal::{
     EndReason, Failure, JournalHeader, JournalLine, JournalResumed, JournalTrailer, RequestLine,
-    Stage,
+    RetriedAttempt, Stage,
 };
 pub use json::{Json, Layout, Position, digest_bytes, file_bytes};
 #[cfg(feature = "schemars")]
@@ -121,7 +121,7 @@ pub use outcome::{BodyKind, CaseOutcome, Completion, Ending, FailureClass, Failu
 pub use path::{JsonPath, Segment};
 pub use plan::{
     Goal, GoalQuantity, Instrumentation, KernelStamps, LengthBasis, LengthProbe, Limits, Plan,
-    PromptSource, RequestSettings, Route, SharedPrefix, Target, Workload,
+    PromptSource, RequestSettings, Retries, Route, SharedPrefix, Target, Workload,
 };
 pub use qualification::{
     Activation, DiscardReason, QualificationActivated, QualificationArm, QualificationBegun,

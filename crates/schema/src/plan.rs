@@ -49,6 +49,9 @@ pub struct Plan {
     pub limits: Limits,
     /// Share of requests that may fail before the figures stop being eligible, 0 to 1.
     pub max_failure_ratio: f64,
+    /// When a request that failed is sent again; absent when never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<Retries>,
     /// What measures, and how.
     pub instrument: Instrumentation,
     /// What is being measured.
@@ -266,6 +269,18 @@ pub struct Limits {
     /// never stops it.
     #[serde(deserialize_with = "nullable")]
     pub max_error_ratio: Option<f64>,
+}
+
+/// When a request is sent again that found no connection, or was refused by status 429 or 503 with a
+/// `Retry-After`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Retries {
+    /// Attempts after the first, at most.
+    pub most: u64,
+    /// The longest pause before one; a request for which the server asks a longer one is not sent again.
+    pub longest_pause_ms: u64,
 }
 
 /// What a request must keep to count as good. A request that lacks the quantity misses the goal.

@@ -53,6 +53,12 @@ const EFFECTS: &[Effect] = &[
                  them out",
     },
     Effect {
+        flag: "retry_pause",
+        acts: |run| run.limits.retries > 0,
+        advice: "--retry-pause limits the pauses before requests are sent again: add --retries, or leave \
+                 --retry-pause out",
+    },
+    Effect {
         flag: "nonce",
         acts: |run| run.prompts.dataset.is_some(),
         advice: "--nonce marks the prompts of a --dataset, and synthetic prompts are marked anyway: \
@@ -353,6 +359,7 @@ mod tests {
         "request_rate",
         "requests",
         "resume",
+        "retries",
         "seed",
         "server_metrics",
         "simulate",
@@ -391,6 +398,7 @@ mod tests {
             ("--proxy http://p:1", ["--proxy", "--simulate"]),
             ("--proxy-from-env", ["--proxy-from-env", "--simulate"]),
             ("--nonce", ["--nonce", "--dataset"]),
+            ("--retry-pause 5", ["--retry-pause", "--retries"]),
             ("--repeat", ["--repeat", "--dataset"]),
             ("--dataset d --trace --repeat", ["--repeat", "--trace"]),
             ("--dataset d --nonce-seed 1", ["--nonce-seed", "--nonce"]),

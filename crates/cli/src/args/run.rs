@@ -377,6 +377,21 @@ pub(crate) struct LimitArgs {
     /// Stop a cell when more than this share of its ended requests has failed, once 20 have ended
     #[arg(long, hide_short_help = true, value_name = "RATIO", allow_negative_numbers = true)]
     pub(crate) max_error_rate: Option<f64>,
+    /// Send a request again, so many times at most, that finds no connection or that the server refuses
+    /// by 429 or 503 with a Retry-After; latencies count from the first attempt
+    #[arg(long, hide_short_help = true, value_name = "COUNT", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=100))]
+    pub(crate) retries: u64,
+    /// Longest pause before a request is sent again, in seconds; one for which the server asks a longer
+    /// one is not sent again
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SECONDS",
+        default_value_t = 30.0,
+        allow_negative_numbers = true
+    )]
+    pub(crate) retry_pause: f64,
     /// Do not send a request again when a reused connection turns out closed
     #[arg(long, hide_short_help = true)]
     pub(crate) no_resend: bool,

@@ -31,8 +31,15 @@ const MEANT: [&str; 5] = [KEY, HEADER, "quokka/Query 5", "quokkaUser", "quokka/P
 
 /// How the names of published files begin, and those of private ones end.
 const PUBLISHED: [&str; 5] = ["comparison", "decision", "record.json", "report", "turnover"];
-const PRIVATE: [&str; 6] =
-    [".capture", "answers.jsonl", "grades.json", "log.jsonl", "observations.jsonl", "plan.json"];
+const PRIVATE: [&str; 7] = [
+    ".capture",
+    "answers.jsonl",
+    "grades.json",
+    "log.jsonl",
+    "observations.jsonl",
+    "plan.json",
+    "server-metrics.jsonl",
+];
 
 /// A server that gives back all that it is sent, in every form, as an answer or in refusing.
 struct Echo {
@@ -270,7 +277,13 @@ fn no_command_lets_a_secret_out() {
     }
     let stable = [&measure[..], &["--determinism", "2", "--out", &stable_at]].concat();
     bench.run(&stable);
-    for more in [&["--dry-run"][..], &["--format", "json", "--calibrate"], &["--format", "vllm"]] {
+    for more in [
+        &["--dry-run"][..],
+        &["--server-metrics"],
+        &["--retries", "1"],
+        &["--format", "json", "--calibrate"],
+        &["--format", "vllm"],
+    ] {
         bench.run(&[&measure[..], &["--out", &runs_at], more].concat());
     }
     bench.run(&["turnover", "--config", &config, "--concurrency", "1", "--out", &runs_at]);

@@ -9,6 +9,7 @@ mod journal;
 mod limits;
 mod plan;
 mod ready;
+mod retries;
 mod routes;
 mod scrapes;
 mod shapes;

@@ -65,6 +65,7 @@ pub(crate) fn plan(base_url: &str, requests: u64, concurrency: u64) -> Plan {
             max_error_ratio: None,
         },
         max_failure_ratio: 0.0,
+        retries: None,
         instrument: Instrumentation {
             kernel_stamps: KernelStamps::Off,
             time_basis: TimeBasis::Read,

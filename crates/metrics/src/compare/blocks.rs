@@ -14,7 +14,7 @@ use super::pairing::{CellRuns, cells};
 use super::turnovers::{self, TurnoverRuns};
 use super::{
     CompareError, InsecureRuns, Pairing, PromptOutcomes, Side, build, gates, gathered, has_metric,
-    insecure,
+    insecure, retried,
 };
 use crate::judge::{judge, said};
 use crate::record::was_taken_up;
@@ -78,6 +78,7 @@ pub fn compare_blocks<'a>(
     rules: &BlockRules<'_>,
 ) -> Result<ComparisonV2, CompareError> {
     let insecure = insecure::said(insecure::count(baseline, candidate, rules.insecure)?);
+    let retried = retried::said(retried::count(baseline, candidate));
     let (baseline, old_turnovers) = turnovers::part(Side::Baseline, baseline)?;
     let (candidate, new_turnovers) = turnovers::part(Side::Candidate, candidate)?;
     let baseline = runs_of(Side::Baseline, &baseline, rules.gates)?;
@@ -126,6 +127,7 @@ pub fn compare_blocks<'a>(
             .iter()
             .chain(&insecure)
             .chain(&taken_up)
+            .chain(&retried)
             .map(stated)
             .collect(),
     };

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use streamgauge_schema::{Digest, Identifier, Metric, RunRecordV2, TokenSource};
 
-use crate::record::{EXPECTED_ANSWERS_LABEL, LOAD_SHAPE_LABEL};
+use crate::record::{EXPECTED_ANSWERS_LABEL, LOAD_SHAPE_LABEL, RETRIES_LABEL};
 
 /// A condition in which two runs must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +21,7 @@ pub enum MatchingCondition {
     LoadShape,
     /// What the gated metrics mean.
     MetricDefinitions,
-    /// What each request asked for besides its prompt.
+    /// What each request asked for besides its prompt, and when it was sent again.
     RequestSettings,
     /// Tokens that a prompt was meant to have.
     TargetInput,
@@ -179,7 +179,7 @@ pub(super) fn grader(run: &RunRecordV2) -> String {
 }
 
 pub(super) fn request_settings(run: &RunRecordV2) -> String {
-    let labels = ["Request settings", "Extra request members"];
+    let labels = ["Request settings", "Extra request members", RETRIES_LABEL];
     stated(run, &labels).unwrap_or_else(|| "not stated".to_owned())
 }
 

@@ -1,8 +1,9 @@
 //! The point rule on built records.
 
 use streamgauge_schema::{
-    CacheState, Condition, Digest, Document, EndReason, EvidenceMode, Identifier, JournalTrailer,
-    OutputPolicy, Plan, PublicText, RequestLine, RunRecord, RunRecordV2, TimeBasis, Timestamp,
+    CacheState, Condition, Digest, Document, EndReason, EvidenceMode, FailureClass, Identifier,
+    JournalTrailer, OutputPolicy, Plan, PublicText, RequestLine, RetriedAttempt, Retries,
+    RunRecord, RunRecordV2, TimeBasis, Timestamp,
 };
 
 use super::*;
@@ -420,4 +421,80 @@ fn no_gate_is_judged_by_a_server_that_was_not_verified_unless_that_is_allowed() 
         let said = allowed.qualification.as_str();
         assert!(said.ends_with("; a server was not verified (TLS)"), "{said}");
     }
+}
+
+#[test]
+fn what_was_sent_again_is_said_and_policies_must_agree() {
+    let policy = |plan: &mut Plan| {
+        plan.retries = Some(Retries { most: 2, longest_pause_ms: 30_000 });
+    };
+    let retried = |times: u32| {
+        let mut plan = plan(3, 1);
+        policy(&mut plan);
+        let mut lines: Vec<RequestLine> =
+            (0..3).map(|n| succeeded(n, 1000 * n, &[100, 200, 300, 400, 500], 5)).collect();
+        let line = &mut lines[1];
+        line.attempts += times;
+        line.last_attempt_started_us += 90_000;
+        line.retried = (0..u64::from(times))
+            .map(|n| RetriedAttempt {
+                class: FailureClass::HttpStatus,
+                http_status: Some(429),
+                started_us: line.started_us + 20_000 * n,
+                elapsed_us: 1_000,
+                paused_us: 2_000,
+            })
+            .collect();
+        built(&plan, &lines)
+    };
+    let (calm, busy) = (retried(0), retried(2));
+    assert_eq!(busy.instrument.resends, 0);
+    assert_eq!(
+        (value(&calm, "retried_ratio"), value(&sample("c1", 100), "retried_ratio")),
+        (Some(0.0), None)
+    );
+    assert_eq!(value(&busy, "retried_ratio"), Some(1.0 / 3.0));
+    let said = busy.limitations.iter().any(|it| {
+        it.as_str().starts_with(
+            "Requests of which attempts failed and were made again by policy: 1 of 3, 2 ",
+        )
+    });
+    assert!(said, "{:?}", busy.limitations);
+    let comparison = sound(&calm, &busy);
+    let said = comparison.qualification.as_str();
+    assert!(said.ends_with("; failed attempts were made again"), "{said}");
+    assert_eq!(
+        sound(&calm, &calm.clone()).qualification.as_str(),
+        "point rule: noise between runs was not considered"
+    );
+
+    let without = run(&plan(3, 1), 100);
+    let differing = error(&[without], &[calm]);
+    assert!(
+        differing.starts_with("the sides are not comparable: request_settings of cell"),
+        "{differing}"
+    );
+
+    // A plan without the policy has no such lines.
+    let mut lines = vec![succeeded(0, 0, &[100], 1)];
+    lines[0].attempts = 2;
+    lines[0].retried = vec![RetriedAttempt {
+        class: FailureClass::Connect,
+        http_status: None,
+        started_us: 0,
+        elapsed_us: 0,
+        paused_us: 0,
+    }];
+    let plan = plan(1, 1);
+    let header = header(&plan);
+    let input = RunInput {
+        plan: &plan,
+        header: &header,
+        requests: &lines,
+        trailer: None,
+        grades: None,
+        evidence: Vec::new(),
+    };
+    let refused = build_record(&input).unwrap_err().to_string();
+    assert!(refused.contains("the plan allows 0"), "{refused}");
 }

@@ -3,7 +3,9 @@
 mod load_shape;
 mod prompts;
 
-use streamgauge_schema::{Condition, Digest, Plan, PromptSource, PublicText, RunRecordV2, Target};
+use streamgauge_schema::{
+    Condition, Digest, Plan, PromptSource, PublicText, Retries, RunRecordV2, Target,
+};
 
 use super::{CollectedRun, text};
 use crate::cached::CachedShare;
@@ -17,6 +19,8 @@ pub(crate) const EXPECTED_MODEL_LABEL: &str = "Expected model";
 pub(crate) const DATASET_LABEL: &str = "Dataset SHA-256";
 pub(crate) const LOAD_SHAPE_LABEL: &str = "Load shape";
 pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
+/// When requests that failed were sent again.
+pub(crate) const RETRIES_LABEL: &str = "Retries";
 /// How the server's certificate was verified.
 pub(crate) const TLS_TRUST_LABEL: &str = "TLS trust";
 /// What stands there when it was not.
@@ -63,6 +67,9 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     if let Some(share) = plan.limits.max_error_ratio {
         say("Error-rate stop", text(format!("Above a share of {share:?} of ended requests"))?)?;
     }
+    if let Some(policy) = plan.retries {
+        say(RETRIES_LABEL, text(retries(policy))?)?;
+    }
     say("Kernel receive stamps", text(plan.instrument.kernel_stamps.as_str())?)?;
     say("Time basis", text(plan.instrument.time_basis.as_str())?)?;
     say("Single arrivals", text(kept(plan))?)?;
@@ -80,6 +87,14 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     conditions.extend(plan.conditions.iter().cloned());
     conditions.extend(run.header.conditions.iter().cloned());
     Ok(conditions)
+}
+
+fn retries(policy: Retries) -> String {
+    let Retries { most, longest_pause_ms } = policy;
+    format!(
+        "At most {most}, where no connection was found or status 429 or 503 asked for a pause of at most \
+         {longest_pause_ms} ms"
+    )
 }
 
 /// How the server was reached, where there is something to say of it.

@@ -16,6 +16,14 @@ pub(super) struct InstrumentSums {
     coalesced_reads: u64,
     stale_connections: u64,
     pub(super) resends: u64,
+    pub(super) retries: RetrySums,
+}
+
+/// What was sent again by policy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RetrySums {
+    pub(super) requests: u64,
+    pub(super) attempts: u64,
 }
 
 impl InstrumentSums {
@@ -25,7 +33,11 @@ impl InstrumentSums {
             self.coalesced_reads = self.coalesced_reads.saturating_add(seen.coalesced_reads);
         }
         self.stale_connections = self.stale_connections.saturating_add(line.stale_connections);
-        self.resends = self.resends.saturating_add(line.attempts.saturating_sub(1).into());
+        let retried = line.retried.len() as u64;
+        let resends = u64::from(line.attempts.saturating_sub(1)).saturating_sub(retried);
+        self.resends = self.resends.saturating_add(resends);
+        self.retries.requests += u64::from(retried > 0);
+        self.retries.attempts = self.retries.attempts.saturating_add(retried);
     }
 }
 

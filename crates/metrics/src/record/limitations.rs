@@ -68,6 +68,7 @@ pub(super) fn of(
         responses::malformed(found),
         responses::think_tags(found),
         resends(instrument),
+        retries(run),
         server::counts_differ(run),
         server::counts_not_held(run),
         server::counters_fell(run),
@@ -160,6 +161,17 @@ fn resends(instrument: &InstrumentReport) -> Option<String> {
         format!(
             "Requests sent once more after a reused connection was found closed: {resends}; \
              the server may have worked twice."
+        )
+    })
+}
+
+fn retries(run: &CollectedRun<'_>) -> Option<String> {
+    let (retries, sent) = (run.instrument.retries, run.measured.sent.len());
+    (retries.requests > 0).then(|| {
+        format!(
+            "Requests of which attempts failed and were made again by policy: {} of {sent}, {} attempts; \
+             their latencies count from the first, pauses included.",
+            retries.requests, retries.attempts
         )
     })
 }

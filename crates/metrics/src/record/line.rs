@@ -15,6 +15,7 @@ type Named<'a> = (&'a str, Option<u64>);
 pub(super) fn check(plan: &Plan, line: &RequestLine) -> Result<(), String> {
     check_completion(line)?;
     require(line.attempts > 0, || "attempts is 0 of a request that was sent".to_owned())?;
+    check_retried(plan, line)?;
     at_most(
         ("started_us", Some(line.started_us)),
         ("last_attempt_started_us", Some(line.last_attempt_started_us)),
@@ -28,6 +29,21 @@ pub(super) fn check(plan: &Plan, line: &RequestLine) -> Result<(), String> {
     arrivals::check(plan.instrument.keep_arrivals, seen)?;
     check_token_counts(seen)?;
     check_choices(seen)
+}
+
+/// Each attempt that was made again lies before the last one.
+fn check_retried(plan: &Plan, line: &RequestLine) -> Result<(), String> {
+    let retried = line.retried.len() as u64;
+    let allowed = plan.retries.map_or(0, |policy| policy.most);
+    require(retried < u64::from(line.attempts) && retried <= allowed, || {
+        let attempts = line.attempts;
+        format!("retried has {retried} of {attempts} attempts, and the plan allows {allowed}")
+    })?;
+    let ends = line.retried.iter().map(|it| it.started_us.saturating_add(it.elapsed_us));
+    at_most(
+        ("the end of the last in retried", ends.max()),
+        ("last_attempt_started_us", Some(line.last_attempt_started_us)),
+    )
 }
 
 fn check_completion(line: &RequestLine) -> Result<(), String> {
