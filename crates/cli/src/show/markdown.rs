@@ -39,7 +39,7 @@ pub(crate) fn prose(text: &str) -> String {
 fn is_markup(before: &str, character: char, next: Option<char>) -> bool {
     let alphanumeric = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     match character {
-        '(' | ',' | ';' | ':' | '/' | '%' | '?' => false,
+        '(' | ',' | ';' | ':' | '/' | '%' | '?' | '\'' | '"' => false,
         '_' => !alphanumeric(before.chars().next_back()) || !alphanumeric(next),
         // At the beginning these make an item of a list, or a line across the page.
         '-' | '+' => before.is_empty() && !alphanumeric(next),

@@ -1,11 +1,13 @@
 //! What results are laid out for: the format, and how wide prose may become.
 //!
-//! Invariant: only what a terminal shows is wrapped; whoever shows Markdown wraps it anew.
+//! Invariants: only what a terminal shows is wrapped; whoever shows Markdown wraps it anew, and reads no
+//! markup in what a server said.
 
 use textwrap::{Options, WordSplitter, fill};
 
 use crate::args::Format;
 use crate::console;
+use crate::show::markdown;
 
 /// A format, and the columns that its prose may take.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,14 @@ impl Page {
         self.wrapped(label, text, &" ".repeat(label.chars().count()))
     }
 
+    /// The line above a result.
+    pub(super) fn heading(self, text: &str) -> String {
+        match self.format {
+            Format::Markdown => format!("### {}", markdown::prose(text)),
+            _ => text.to_owned(),
+        }
+    }
+
     /// A list under its heading.
     pub(super) fn list<T: AsRef<str>>(
         self,
@@ -42,7 +52,7 @@ impl Page {
 
     fn wrapped(self, label: &str, text: &str, indent: &str) -> String {
         if self.format == Format::Markdown {
-            return format!("{label}{text}");
+            return format!("{label}{}", markdown::prose(text));
         }
         // Names of metrics and paths are read, and copied, as a whole.
         let options = Options::new(self.columns)
@@ -69,6 +79,10 @@ mod tests {
         assert_eq!(page(Format::Table).list("", [text]), format!("\n{expected}"));
         assert_eq!(page(Format::Markdown).list("", [text]), format!("\n- {text}"));
         assert_eq!(page(Format::Table).prose("", "    "), "");
+        let hostile = "a <b>![x](y)` model";
+        assert_eq!(page(Format::Table).heading(hostile), hostile);
+        let said = page(Format::Markdown).heading(hostile);
+        assert!(said.starts_with("### a ") && !said.contains(['<', '!', '[', '`']), "{said}");
         let name = "registry.example/a-name@that-is-longer";
         assert_eq!(page(Format::Table).labelled("image  ", name), format!("image  {name}"));
         assert_eq!(

@@ -95,7 +95,6 @@ fn headline(record: &RunRecordV2, page: Page) -> String {
     let load = &record.load;
     let simulated =
         if record.evidence_mode == EvidenceMode::Simulated { ", SIMULATED server" } else { "" };
-    let heading = if page.format == Format::Markdown { "### " } else { "" };
     let (model, cell) = (&record.deployment.model, &load.cell);
     let offered = count(load.offered);
     let succeeded = match (load.succeeded, load.performance_eligible) {
@@ -105,7 +104,7 @@ fn headline(record: &RunRecordV2, page: Page) -> String {
             format!("{} of {offered} requests succeeded; its figures pass no gate", count(some))
         }
     };
-    format!("{heading}{model}, cell {cell}{simulated}: {succeeded}")
+    page.heading(&format!("{model}, cell {cell}{simulated}: {succeeded}"))
 }
 
 /// The part of the run in which the load was at its target.

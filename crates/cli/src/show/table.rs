@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::args::Format;
+use crate::show::markdown;
 
 /// Blanks between two columns.
 const GAP: u16 = 2;
@@ -25,7 +26,10 @@ pub(crate) fn table<const N: usize>(
         for (cell, of_words) in row.iter().zip(&mut of_words) {
             *of_words |= cell.starts_with(char::is_alphabetic);
         }
-        table.add_row(row);
+        table.add_row(match format {
+            Format::Markdown => row.map(|cell| markdown::prose(&cell)),
+            _ => row,
+        });
     }
     for ((place, column), of_words) in table.column_iter_mut().enumerate().zip(of_words) {
         if format != Format::Markdown {

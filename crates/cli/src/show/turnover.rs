@@ -22,11 +22,11 @@ pub(crate) fn turnover(measured: &Measured, page: Page) -> String {
     let (record, format) = (&measured.record, page.format);
     let path = measured.dir.record().display().to_string();
     let Some(report) = &record.turnover else {
-        let said = format!("{}: not every answer was graded", headline(record, format));
+        let said = format!("{}: not every answer was graded", headline(record, page));
         return [said, path].join("\n\n");
     };
     let unsent = record.load.not_sent;
-    let mut parts = vec![format!("{}: {}", headline(record, format), verdict(report, unsent))];
+    let mut parts = vec![format!("{}: {}", headline(record, page), verdict(report, unsent))];
     parts.extend(turnover_failures(measured, page));
     parts.extend(failures(&report.outcome, unsent, format));
     let limitations = record.limitations.iter().map(|limitation| limitation.as_str());
@@ -46,12 +46,12 @@ pub(crate) fn turnover_failures(measured: &Measured, page: Page) -> Option<Strin
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-fn headline(record: &RunRecordV2, format: Format) -> String {
+fn headline(record: &RunRecordV2, page: Page) -> String {
     let simulated =
         if record.evidence_mode == EvidenceMode::Simulated { ", SIMULATED server" } else { "" };
-    let heading = if format == Format::Markdown { "### " } else { "" };
     let limit = record.performance.client_concurrency_limit;
-    format!("{heading}{}, turnover with {limit} in flight{simulated}", record.deployment.model)
+    let model = &record.deployment.model;
+    page.heading(&format!("{model}, turnover with {limit} in flight{simulated}"))
 }
 
 /// What the run amounts to by its policy.
