@@ -32,6 +32,7 @@ use std::process::ExitCode;
 use crate::args::Cli;
 
 fn main() -> ExitCode {
+    signals::survive_file_size_limit();
     let line = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let outcome = commands::run(line);
     match outcome {

@@ -45,6 +45,17 @@ pub(crate) fn stop_on_signal(remark: &'static str) -> anyhow::Result<watch::Rece
     Ok(stopped)
 }
 
+/// Makes the limit on the size of files (`ulimit -f`) an error of the write that exceeds it, which is told
+/// and leaves what there is whole, instead of a signal that ends the process without a word. Where the
+/// system lets this program hear no signals it stays as it is.
+pub(crate) fn survive_file_size_limit() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let Ok(runtime) = runtime else { return };
+    let _entered = runtime.enter();
+    // What was registered stays when the runtime ends.
+    let _ = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32));
+}
+
 /// Returns when the signal was given; never, if nobody can give it any more.
 pub(crate) async fn stopped(mut stop: watch::Receiver<bool>) {
     if stop.wait_for(|stop| *stop).await.is_err() {
