@@ -26,8 +26,19 @@ pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), RunDirError
     write(path, bytes, mode).map_err(|source| RunDirError::Io {
         action: "cannot write",
         path: path.into(),
-        source,
+        source: said_in_words(source),
     })
+}
+
+/// That a file is there is told with what to do; the kind of the error stays.
+fn said_in_words(source: io::Error) -> io::Error {
+    match source.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "a file of this name is there, and none is overwritten; name another or move it away",
+        ),
+        _ => source,
+    }
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
@@ -149,6 +160,7 @@ mod tests {
         let error = write_new(&path, b"second", 0o644).unwrap_err();
         let RunDirError::Io { source, .. } = error else { panic!("{error}") };
         assert_eq!(source.kind(), io::ErrorKind::AlreadyExists);
+        assert!(source.to_string().contains("none is overwritten"), "{source}");
         assert_eq!(names(folder.path()), ["record.json"]);
         assert_eq!(fs::read(&path).unwrap(), b"first");
     }

@@ -56,7 +56,8 @@ impl Template {
         if let Ok(host) = HeaderValue::try_from(endpoint.host_header()) {
             headers.insert(HOST, host);
         }
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        // Of questions; a server's metrics are plain text.
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/plain"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!(
             "streamgauge/",
@@ -86,6 +87,7 @@ impl Template {
         *request.method_mut() = Method::POST;
         *request.body_mut() = Full::new(body);
         let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(id) = HeaderValue::try_from(id) {
             headers.entry(REQUEST_ID).or_insert(id);
