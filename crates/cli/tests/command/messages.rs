@@ -341,6 +341,7 @@ fn of_records() {
         RecordError::ReceiptUnmatched { prompt },
         RecordError::RepeatedRequest { stage, index: 3 },
         RecordError::Scrapes { line: 7 },
+        RecordError::ScrapeValues { line: 3 },
         RecordError::TooManyRequests { stage, requests: 99_999_999 },
         RecordError::UndeclaredRequest { stage, index: 9, declared: 8 },
         RecordError::Unpublishable { text: text("http://host"), fault: TextFault::Url },

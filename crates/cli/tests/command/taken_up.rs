@@ -12,10 +12,15 @@ use streamgauge_sim::{FaultRule, SimConfig};
 
 use crate::process::{Finished, finish, only_run, quick, run, server, streamgauge};
 
-/// Starts a run, and stops it by a signal once some of its requests have ended.
 fn interrupted(url: &str, out: &Path, more: &[&str]) -> PathBuf {
-    let mut command = streamgauge();
-    command.args(["run", "--base-url", url, "--out", out.to_str().unwrap()]).args(more);
+    interrupted_after("run", url, out, more)
+}
+
+/// Starts a command, and stops it by a signal once some of its requests have ended.
+fn interrupted_after(command: &str, url: &str, out: &Path, more: &[&str]) -> PathBuf {
+    let mut started = streamgauge();
+    let command = started.args([command, "--base-url", url, "--out", out.to_str().unwrap()]);
+    command.args(more);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let begun = Instant::now();
@@ -159,7 +164,20 @@ fn another_server_or_plan_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn a_turnover_and_captures_go_on_too() {
+fn a_turnover_goes_on() {
+    let (_server, url) = server(slow());
+    let folder = tempfile::tempdir().unwrap();
+    let load = ["--concurrency", "2", "--count", "2", "--waves", "19"];
+    let dir = interrupted_after("turnover", &url, folder.path(), &load);
+    assert_eq!(record_of(&dir)["status"], "aborted");
+    let finished = resume(&dir, &[]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.prose().contains("40 of 40 answers exact"), "{}", finished.stdout);
+    check_whole(&dir, 40);
+}
+
+#[test]
+fn captures_go_on_too() {
     let (_server, url) = server(slow());
     let folder = tempfile::tempdir().unwrap();
     let dir = interrupted(&url, folder.path(), &[CLOSED, &["--capture"]].concat());
