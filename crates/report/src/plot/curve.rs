@@ -54,7 +54,11 @@ pub(crate) fn curve(
             let knees = line.places.iter().filter(|it| it.is_knee);
             chart.draw_series(knees.map(|it| Circle::new(at(it), 17, ring)))?;
         }
-        // One line has the names, as far as they do not run into each other; the knee's comes first.
+        // Names stand above all lines, as far as they do not run into each other; the knee's comes first.
+        let highest = |cell: &str| {
+            let there = all().filter(|place| place.cell == cell);
+            there.map(|place| place.latency_ms).fold(0.0, f64::max)
+        };
         let mut taken: Vec<(f64, f64)> = Vec::new();
         let mut named: Vec<&Place> = lines.first().iter().flat_map(|line| &line.places).collect();
         named.sort_by_key(|place| !place.is_knee);
@@ -66,7 +70,7 @@ pub(crate) fn curve(
             taken.push((from, to));
             let style = text(Colour::Ink).pos(Pos::new(side, VPos::Center));
             let end = if matches!(side, HPos::Left) { from } else { to };
-            let at = (end, place.latency_ms + y.high * 0.06);
+            let at = (end, highest(&place.cell) + y.high * 0.06);
             chart.draw_series([Text::new(place.cell.clone(), at, style)])?;
         }
         Ok(())
@@ -91,13 +95,14 @@ pub(crate) fn curve(
     }))
 }
 
-/// Where the name of a place stands: behind it, or before it where that leaves no room.
+/// Where the name of a place stands: before it, as latency grows with the load, or behind it where that
+/// leaves no room.
 fn beside(place: &Place, x: &Axis) -> (HPos, f64, f64) {
     let width = place.cell.chars().count() as f64 * TEXT * 0.6 / f64::from(WIDTH) * x.high;
     let away = x.high * 0.012;
-    if place.throughput + away + width > x.high {
-        (HPos::Right, place.throughput - away - width, place.throughput - away)
-    } else {
+    if place.throughput - away - width < 0.0 {
         (HPos::Left, place.throughput + away, place.throughput + away + width)
+    } else {
+        (HPos::Right, place.throughput - away - width, place.throughput - away)
     }
 }
