@@ -68,6 +68,7 @@ mod proxy;
 mod query;
 mod ready;
 mod receive;
+mod redacted;
 mod replay;
 mod retry;
 mod run_dir;

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 use streamgauge_observer::{Observed, ObserverConfig};
 use streamgauge_schema::{
-    Completion, Dialect, End, Extraction, Failure, FailureClass, Limits, Observation, Request,
-    RequestLine, RetriedAttempt, Retries, Stage,
+    Completion, Dialect, End, Extraction, Failure, FailureClass, Limits, Request, RequestLine,
+    RetriedAttempt, Retries, Stage,
 };
 
 use crate::budget::Budget;
@@ -25,6 +25,7 @@ use crate::lags;
 use crate::no_head::no_head;
 use crate::pool::Pool;
 use crate::receive::{Ended, Interrupts, Reader, Received, receive, release};
+use crate::redacted::{masked, redacted};
 use crate::retry::Again;
 use crate::run_dir::write_private;
 use crate::secret::Redactor;
@@ -398,55 +399,15 @@ impl Common {
         });
         let Observed { observation, extraction, .. } = *observed?;
         line.elapsed_us = observation.elapsed_us;
-        line.observation = Some(self.presentable(observation, line));
-        self.observer.keep_texts.then(|| Box::new(self.masked(extraction)))
-    }
-
-    /// The texts of a response with what was sent in secret made unreadable, each of the length that it
-    /// had.
-    fn masked(&self, mut said: Extraction) -> Extraction {
-        if self.redactor.is_idle() {
-            return said;
+        let mut observation = redacted(&self.redactor, observation);
+        // Of a request that was out of time the client has the class.
+        if let (Some(error), Completion::TimedOut, Some(failure)) =
+            (&mut observation.error, completion, &line.failure)
+        {
+            error.class = failure.class;
         }
-        let mask = |text: &mut String| self.redactor.mask_text(text);
-        [&mut said.content_text, &mut said.reasoning_text, &mut said.refusal_text]
-            .into_iter()
-            .for_each(|text| mask(&mut text.0));
-        let texts = said.finish_reasons.iter_mut().chain(&mut said.returned_models);
-        texts.chain(&mut said.usage_invalid).chain(&mut said.error_message).for_each(mask);
-        for choice in said.choices.iter_mut().flatten() {
-            mask(&mut choice.content_text.0);
-            mask(&mut choice.reasoning_text.0);
-            choice.finish_reason.iter_mut().for_each(mask);
-        }
-        said
-    }
-
-    /// The observation with the client's own failure class, and with no text of the server's that
-    /// gives back what was sent in secret.
-    fn presentable(&self, mut observation: Observation, line: &RequestLine) -> Observation {
-        if let Some(error) = &mut observation.error {
-            if let (Completion::TimedOut, Some(failure)) = (line.completion, &line.failure) {
-                error.class = failure.class;
-            }
-            for text in [&mut error.message, &mut error.code].into_iter().flatten() {
-                *text = bounded(&self.redactor.redact(text));
-            }
-        }
-        if self.redactor.is_idle() {
-            return observation;
-        }
-        let texts = observation.returned_models.iter_mut().chain(&mut observation.finish_reasons);
-        let texts = texts.chain(&mut observation.usage_invalid);
-        for text in texts {
-            *text = self.redactor.redact(text);
-        }
-        observation.server_timings = observation
-            .server_timings
-            .into_iter()
-            .map(|(name, value)| (self.redactor.redact(&name), value))
-            .collect();
-        observation
+        line.observation = Some(observation);
+        self.observer.keep_texts.then(|| Box::new(masked(&self.redactor, extraction)))
     }
 }
 
