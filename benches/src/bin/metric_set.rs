@@ -44,6 +44,7 @@ fn main() -> anyhow::Result<()> {
         started_monotonic_ns: None,
         listed_models: None,
         conditions: Vec::new(),
+        shard: None,
     };
     let mut run = RunCollector::new(&plan, &header)?;
     let mut lines = Lines::new()?;

@@ -317,6 +317,7 @@ fn target(
 ) -> Target {
     Target {
         base_url: endpoint.to_string(),
+        replicas: Vec::new(),
         dialect: args.api,
         endpoint_path: endpoint_path.to_owned(),
         model: model.to_owned(),

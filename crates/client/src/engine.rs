@@ -175,6 +175,7 @@ pub async fn run<S: Sink>(
                 started_monotonic_ns: clock.started_monotonic_ns(),
                 listed_models,
                 conditions,
+                shard: None,
             };
             (clock, JournalLine::Header(header))
         }

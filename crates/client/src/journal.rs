@@ -5,8 +5,8 @@ use std::io::BufRead;
 use std::path::Path;
 
 use streamgauge_schema::{
-    Completion, EndReason, JournalHeader, JournalLine, JournalResumed, JournalTrailer, RequestLine,
-    Stage,
+    Completion, EndReason, JournalBegun, JournalHeader, JournalLine, JournalResumed,
+    JournalTrailer, RequestLine, Stage,
 };
 
 use crate::error::JournalError;
@@ -67,6 +67,7 @@ pub struct JournalReader<R> {
     requests: u64,
     trailer: Option<JournalTrailer>,
     resumptions: Vec<JournalResumed>,
+    begun: Option<JournalBegun>,
     /// Measured requests that were cancelled: they count unless the run is taken up again.
     cancelled: VecDeque<RequestLine>,
 }
@@ -85,6 +86,7 @@ impl<R: BufRead> JournalReader<R> {
                 requests: 0,
                 trailer: None,
                 resumptions: Vec::new(),
+                begun: None,
                 cancelled: VecDeque::new(),
             }),
             _ => Err(lines.out_of_order("the header is missing")),
@@ -110,6 +112,10 @@ impl<R: BufRead> JournalReader<R> {
                     return Err(self.lines.out_of_order("a line after the trailer"));
                 }
                 JournalLine::Header(_) => return Err(self.lines.out_of_order("a second header")),
+                JournalLine::Begun(_) if self.begun.is_some() => {
+                    return Err(self.lines.out_of_order("the run begins a second time"));
+                }
+                JournalLine::Begun(begun) => self.begun = Some(begun),
                 JournalLine::Request(request) => {
                     self.requests += 1;
                     if !can_be_asked_again(&request) {
@@ -152,6 +158,12 @@ impl<R: BufRead> JournalReader<R> {
     /// Where the run was taken up again, once [`Self::next_request`] gave `None`.
     pub fn resumptions(&self) -> &[JournalResumed] {
         &self.resumptions
+    }
+
+    /// How the measured part began, once [`Self::next_request`] gave `None`; `None` where the journal does
+    /// not say.
+    pub fn begun(&self) -> Option<&JournalBegun> {
+        self.begun.as_ref()
     }
 
     /// How the journal ends, once [`Self::next_request`] gave `None`; `None` when the run was cut

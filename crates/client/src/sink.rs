@@ -50,8 +50,8 @@ impl Sink for Collected {
                 self.requests.push(*request);
                 self.said.push(said);
             }
-            // A run in memory is never taken up, and the run itself returns its trailer.
-            JournalLine::Resumed(_) | JournalLine::Trailer(_) => {}
+            // A run in memory is whole and never taken up, and the run itself returns its trailer.
+            JournalLine::Begun(_) | JournalLine::Resumed(_) | JournalLine::Trailer(_) => {}
         }
         Ok(())
     }

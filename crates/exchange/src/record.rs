@@ -72,6 +72,8 @@ pub(crate) fn record_of(
         metrics: metrics(tool, &found)?,
         evidence: evidence(file, sha256, &found.requests),
         instrument: instrument(tool, &found)?,
+        replicas: Vec::new(),
+        shards: Vec::new(),
         turnover: None,
         windows: Windows { whole: whole(&spans), steady: None },
         load,

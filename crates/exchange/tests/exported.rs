@@ -32,6 +32,7 @@ fn run() -> Run {
         match serde_json::from_str(line).unwrap() {
             JournalLine::Header(line) => header = Some(line),
             JournalLine::Request(line) => requests.push(*line),
+            JournalLine::Begun(_) => panic!("the run is whole"),
             JournalLine::Resumed(_) => panic!("the run was not taken up"),
             JournalLine::Trailer(line) => trailer = Some(line),
         }

@@ -133,6 +133,8 @@ fn record_of(
         metrics,
         evidence,
         instrument,
+        replicas: Vec::new(),
+        shards: Vec::new(),
         turnover: turnover::report(turnover, &run, &load),
         windows,
         load,

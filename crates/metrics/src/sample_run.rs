@@ -151,6 +151,7 @@ pub(crate) fn plan(requests: u64, concurrency: u64) -> Plan {
         instrument_version: "streamgauge 0.1.0".into(),
         target: Target {
             base_url: "http://10.0.0.1:8000".into(),
+            replicas: Vec::new(),
             dialect: Dialect::OpenaiChat,
             endpoint_path: "/v1/chat/completions".into(),
             model: "sample-model".into(),
@@ -277,5 +278,6 @@ pub(crate) fn header(plan: &Plan) -> JournalHeader {
         started_monotonic_ns: None,
         listed_models: None,
         conditions: Vec::new(),
+        shard: None,
     }
 }

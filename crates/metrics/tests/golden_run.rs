@@ -24,6 +24,7 @@ fn rebuilt(folder: &Path, reverse: bool) -> RunRecordV2 {
         match read_typed(line).expect("a line of a journal") {
             JournalLine::Header(line) => header = Some(line),
             JournalLine::Request(line) => requests.push(*line),
+            JournalLine::Begun(_) => panic!("the run is whole"),
             JournalLine::Resumed(_) => panic!("the run was not taken up"),
             JournalLine::Trailer(line) => trailer = Some(line),
         }

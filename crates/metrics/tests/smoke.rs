@@ -179,6 +179,7 @@ fn rebuilt(
         match line {
             JournalLine::Header(line) => header = Some(line),
             JournalLine::Request(line) => found.push(*line),
+            JournalLine::Begun(_) => panic!("the run is whole"),
             JournalLine::Resumed(_) => panic!("the run was not taken up"),
             JournalLine::Trailer(line) => trailer = Some(line),
         }

@@ -7,10 +7,11 @@ use crate::nullable::nullable;
 use crate::observation::Observation;
 use crate::outcome::{Completion, FailureClass};
 use crate::record::Condition;
+use crate::shard::{JournalBegun, Shard};
 use crate::timestamp::Timestamp;
 use crate::vocabulary::closed_vocabulary;
 
-/// One line of `observations.jsonl`, as `{"header": …}`, `{"request": …}` or `{"trailer": …}`.
+/// One line of `observations.jsonl`, tagged by what it is: `{"header": …}`, `{"request": …}`, `{"trailer": …}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
@@ -21,6 +22,8 @@ pub enum JournalLine {
     Request(Box<RequestLine>),
     /// A run that had been cut off or stopped was taken up again.
     Resumed(JournalResumed),
+    /// The measured part begins.
+    Begun(JournalBegun),
     /// The last line of a run that was not cut off.
     Trailer(JournalTrailer),
 }
@@ -49,6 +52,9 @@ pub struct JournalHeader {
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+    /// Which part of the plan is carried out; absent when all of it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
 }
 
 /// Where a run was taken up again. What was missing then follows; a trailer before it counts no more.

@@ -20,8 +20,9 @@ use crate::qualification::{QualificationLine, QualificationPlan};
 use crate::record::{RunRecordV1, RunRecordV2};
 use crate::scrape::ScrapeLine;
 use crate::search::SearchReport;
+use crate::shard::MergedShards;
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "answers",
     "comparison",
     "dataset-manifest",
@@ -32,6 +33,7 @@ const NAMES: [&str; 16] = [
     "imported-request",
     "journal",
     "ledger",
+    "merged-shards",
     "plan",
     "qualification-log",
     "qualification-plan",
@@ -48,7 +50,7 @@ pub fn schema_names() -> &'static [&'static str] {
 
 /// The JSON Schema of a document by name: `answers` (one line of them), `comparison` (any version),
 /// `dataset-manifest`, `decision`, `determinism`, `gates`, `grades`, `imported-request`, `journal` and `ledger` (one line of
-/// it), `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
+/// it), `merged-shards`, `plan`, `qualification-log` (one line of it), `qualification-plan` (as it was resolved),
 /// `run-record` (any version), `search-report` or `server-metrics` (one line of them). `None` for
 /// another name.
 ///
@@ -75,6 +77,7 @@ pub fn json_schema(name: &str) -> Option<Value> {
         "imported-request" => of::<ImportedRequest>(),
         "journal" => of::<JournalLine>(),
         "ledger" => of::<LedgerLine>(),
+        "merged-shards" => of::<MergedShards>(),
         "plan" => of::<Plan>(),
         "qualification-log" => of::<QualificationLine>(),
         "qualification-plan" => of::<QualificationPlan>(),

@@ -26,6 +26,7 @@
 //! | `plan`, `request`, `stream` | what goes into a measurement |
 //! | `observation`, `extraction`, `outcome`, `journal`, `answer` | what comes out of it |
 //! | `scrape` | what the server's own metrics said meanwhile |
+//! | `shard`, `replicas` | a run in parts, and over several addresses |
 //! | `expectation`, `grade` | what an answer is held against, and the receipts |
 //! | `record`, `comparison`, `comparison_v2`, `document` | what is published |
 //! | `dataset_manifest` | what a dataset's file is |
@@ -65,9 +66,11 @@ mod path;
 mod plan;
 mod qualification;
 mod record;
+mod replicas;
 mod request;
 mod scrape;
 mod search;
+mod shard;
 mod stream;
 mod text;
 mod timestamp;
@@ -132,14 +135,17 @@ pub use qualification::{
     ServerIdentity, Visit, visits,
 };
 pub use record::{
-    Boundary, CacheState, Calibration, Case, Condition, Counts, Deployment, Direction, Evidence,
-    EvidenceMode, InstrumentReport, Interval, IntervalBasis, LoadReport, Metric, MetricV1,
-    Performance, Phase, Role, RunRecord, RunRecordV1, RunRecordV2, RunStatus, Spread, StageReport,
-    TimeBasis, TokenAccounting, TokenSource, TurnoverReport, Unit, Window, WindowName, Windows,
+    Boundary, CacheState, Calibration, Case, ClockReport, Condition, Counts, Deployment, Direction,
+    Evidence, EvidenceMode, InstrumentReport, Interval, IntervalBasis, LoadReport, Metric,
+    MetricV1, Performance, Phase, ReplicaReport, Role, RunRecord, RunRecordV1, RunRecordV2,
+    RunStatus, ShardReport, Spread, StageReport, TimeBasis, TokenAccounting, TokenSource,
+    TurnoverReport, Unit, Window, WindowName, Windows,
 };
+pub use replicas::{Replica, ReplicaTurns};
 pub use request::Request;
 pub use scrape::{ScrapeLine, ServerFamily, ServerQuantity, ServerSample};
 pub use search::{ProbeFault, SearchProbe, SearchReport, SearchSchema, SearchedLoad};
+pub use shard::{ClockState, JournalBegun, MergedShard, MergedShards, Shard};
 pub use stream::{Dialect, End, Head};
 pub use text::{Identifier, PublicText, SourceUrl, is_steering};
 pub use timestamp::Timestamp;

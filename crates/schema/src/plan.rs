@@ -14,6 +14,7 @@ use crate::nullable::nullable;
 use crate::record::{
     CacheState, Calibration, Condition, Deployment, EvidenceMode, TimeBasis, TokenAccounting,
 };
+use crate::replicas::Replica;
 use crate::stream::Dialect;
 use crate::text::{Identifier, PublicText};
 use crate::vocabulary::closed_vocabulary;
@@ -74,8 +75,11 @@ pub struct Plan {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// Scheme, host, port and path prefix, without user or query.
+    /// Scheme, host, port and path prefix, without user or query. Of several, the first.
     pub base_url: String,
+    /// Where requests go, where they go to several addresses; absent when to `base_url` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replicas: Vec<Replica>,
     /// The API spoken there.
     pub dialect: Dialect,
     /// Path of the endpoint, added to `base_url`. Of its query the names stand here alone, as a value

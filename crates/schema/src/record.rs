@@ -5,6 +5,7 @@
 //! In files and digests the members are sorted.
 
 mod parts;
+mod spread_out;
 mod turnover;
 mod versions;
 mod words;
@@ -13,6 +14,7 @@ pub use parts::{
     Calibration, Case, Condition, Counts, Deployment, Evidence, InstrumentReport, Interval,
     LoadReport, Metric, MetricV1, Performance, Spread, StageReport, Window, Windows,
 };
+pub use spread_out::{ClockReport, ReplicaReport, ShardReport};
 pub use turnover::TurnoverReport;
 pub use versions::{RunRecord, RunRecordV1, RunRecordV2};
 pub use words::{

@@ -174,7 +174,7 @@ impl Counted {
                 return;
             }
             JournalLine::Request(line) => line,
-            JournalLine::Resumed(_) | JournalLine::Trailer(_) => return,
+            JournalLine::Begun(_) | JournalLine::Resumed(_) | JournalLine::Trailer(_) => return,
         };
         self.ended += 1;
         self.succeeded += u64::from(line.completion == Completion::Succeeded);

@@ -21,6 +21,7 @@ async fn some_lines() -> Vec<JournalLine> {
         started_monotonic_ns: None,
         listed_models: None,
         conditions: Vec::new(),
+        shard: None,
     };
     let trailer = JournalTrailer {
         reason: EndReason::Finished,

@@ -23,6 +23,7 @@ pub(crate) fn plan(base_url: &str, requests: u64, concurrency: u64) -> Plan {
         instrument_version: "0".to_owned(),
         target: Target {
             base_url: base_url.to_owned(),
+            replicas: Vec::new(),
             dialect: Dialect::OpenaiChat,
             endpoint_path: "/v1/chat/completions".to_owned(),
             model: "sim-model".to_owned(),

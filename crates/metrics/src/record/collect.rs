@@ -42,6 +42,7 @@ use crate::turnover::TurnoverTally;
 /// for line in lines {
 ///     match line? {
 ///         JournalLine::Request(line) => run.add(&line)?,
+///         JournalLine::Begun(_) => panic!("a whole run without a common start"),
 ///         JournalLine::Resumed(resumed) => run.resumed(&resumed),
 ///         JournalLine::Trailer(trailer) => end = Some(trailer),
 ///         JournalLine::Header(_) => panic!("one header"),

@@ -6,6 +6,7 @@ use super::parts::{
     Case, Condition, Counts, Deployment, Evidence, InstrumentReport, LoadReport, Metric, MetricV1,
     Performance, Windows,
 };
+use super::spread_out::{ReplicaReport, ShardReport};
 use super::turnover::TurnoverReport;
 use super::words::{Boundary, EvidenceMode, Phase, Role, RunStatus};
 use crate::digest::Digest;
@@ -104,6 +105,13 @@ run_record! {
         instrument: InstrumentReport,
         /// What was offered, and what became of it.
         load: LoadReport,
+        /// What became of the requests at each of several addresses; absent where there is one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        replicas: Vec<ReplicaReport>,
+        /// The parts that the run was divided into, as far as they are in this record; absent of a run
+        /// that is whole and had no common start.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shards: Vec<ShardReport>,
         /// What a turnover run came to; other runs have no such part.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turnover: Option<TurnoverReport>,

@@ -54,6 +54,7 @@ fn build(plan: &Plan, lines: &[Value]) -> Option<Result<RunRecordV2, RecordError
         match line.ok()? {
             JournalLine::Header(line) => header = Some(line),
             JournalLine::Request(line) => requests.push(*line),
+            JournalLine::Begun(_) => panic!("the run is whole"),
             JournalLine::Resumed(_) => panic!("the run was not taken up"),
             JournalLine::Trailer(line) => trailer = Some(line),
         }
