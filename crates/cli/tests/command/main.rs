@@ -19,6 +19,7 @@ mod graded;
 mod imported;
 mod interrupted;
 mod killed;
+mod kubernetes;
 mod loads;
 mod measured;
 mod messages;
