@@ -44,15 +44,17 @@ impl Crew {
     ) -> io::Result<Self> {
         let (reports_to, reports) = unbounded_channel();
         let count = senders.len();
+        let share = |of_lane: u64| of_lane.div_ceil(count as u64);
         let mut crew = Self { members: Vec::new(), turn: 0, reports, reports_to, common };
         for (number, sender) in senders.into_iter().enumerate() {
             let (orders_to, orders) = unbounded_channel();
+            let open_first = sender.lanes.shares(open_first).into_iter().map(share).collect();
             let worker = Worker {
                 number,
                 sender: Arc::new(sender),
                 orders,
                 reports: crew.reports_to(),
-                open_first: open_first.div_ceil(count as u64),
+                open_first,
             };
             let (task, thread) = match count {
                 1 => (Some(tokio::spawn(worker.work())), None),

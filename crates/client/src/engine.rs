@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use streamgauge_observer::ObserverConfig;
 use streamgauge_schema::{
     CanonicalError, Condition, Digest, JournalHeader, JournalLine, JournalResumed, JournalTrailer,
-    KernelStamps, Plan, Request, Stage, TimeBasis,
+    KernelStamps, Plan, ReplicaTurns, Request, Stage, TimeBasis,
 };
 use streamgauge_workload::Schedule;
 use tokio::sync::watch;
@@ -19,19 +20,17 @@ use crate::ask::list_models;
 use crate::budget::{Budget, MAX_HELD_BYTES};
 use crate::cancel::Cancel;
 use crate::clock::{RunClock, micros};
-use crate::connect::Connector;
 use crate::course::{Course, Tally, get_ready};
 use crate::crew::Crew;
 use crate::descriptors::{DescriptorsError, make_room};
 use crate::dispatch::{AHEAD, Dispatch, WARMUP_CLIENTS};
 use crate::endpoint::Endpoint;
 use crate::error::{EndpointError, JournalError};
-use crate::pool::Pool;
+use crate::lane::Lanes;
 use crate::scrape::{Question, Scraper};
 use crate::send::{Common, Sender};
 use crate::sink::{Sink, SinkThread};
 use crate::taken_up::SoFar;
-use crate::template::Template;
 use crate::way::{Unresolved, Way};
 
 /// Version of the journal that is written.
@@ -74,6 +73,12 @@ pub enum RunError<E> {
     /// The sink could not take a line.
     #[error(transparent)]
     Sink(E),
+    /// The weights of the plan's addresses make no round.
+    #[error(
+        "the weights of the addresses are whole numbers from 1 that come to at most {} together",
+        ReplicaTurns::MOST
+    )]
+    Weights,
     /// The system gave no thread or timer, or a worker died.
     #[error("a worker cannot go on")]
     Worker(#[source] io::Error),
@@ -121,6 +126,8 @@ pub struct RunSetup<'a> {
 ///
 /// - The warm-up is a closed loop: of as many clients as a closed loop has, else of 8, or of the
 ///   limit on requests under way if that is lower. The measured stage begins when it has ended.
+/// - Each request goes to the address whose turn it is by its place in its stage, over connections of
+///   that address's own.
 /// - Connections are opened before the first request, and ahead of due times. A request that finds
 ///   none connects when it is due, and its line says how long that took.
 /// - When the schedule's end has come, no request begins any more. Those under way have
@@ -154,14 +161,13 @@ pub async fn run<S: Sink>(
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
-    let way = way_of(plan, access, &mut stop).await?;
-    let endpoint = &way.endpoint;
-    let listed = async |stop: &mut _| listed_models(endpoint, plan, access, stop).await;
+    let ways = ways_of(plan, access, &mut stop).await?;
+    let listed = async |stop: &mut _| listed_models(&ways, plan, access, stop).await;
     let listed_models = listed(&mut stop).await;
-    let common =
-        Arc::new(Common { inflight, ..common(plan, access, endpoint, captures, keep_texts)? });
+    let common = Arc::new(Common { inflight, ..common(plan, access, captures, keep_texts) });
     let workers = plan.instrument.workers.max(1);
-    let senders = (0..workers).map(|_| sender(&way, plan, &common)).collect();
+    let sender = |_| sender(&ways, plan, access, &common);
+    let senders = (0..workers).map(sender).collect::<Result<_, _>>()?;
     let mut crew = Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
     get_ready(&mut crew, &mut stop).await?;
 
@@ -201,7 +207,7 @@ pub async fn run<S: Sink>(
     if !measured.is_over() {
         course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
     }
-    let question = Question::of(plan, endpoint, access);
+    let question = Question::of(plan, &ways[0].endpoint, access);
     let scraper = scraper(question, clock, scrapes.as_deref())?;
     if let Some(scraper) = &scraper {
         scraper.begin(plan.load.warmup > 0, &mut course.stop).await;
@@ -234,36 +240,41 @@ impl Connections {
         let load = &plan.load;
         let requests = schedule.requests().max(load.warmup);
         let limit = load.shape.max_inflight().map(|most| most.min(requests));
-        let at_most = limit.unwrap_or(requests);
+        // To each of several addresses there may at some time be as many as are under way in all.
+        let replicas = plan.target.base_urls().len() as u64;
+        let at_most = limit.map_or(requests, |most| most.saturating_mul(replicas).min(requests));
         let due_first = schedule.due_times().take_while(|due| *due < 2 * AHEAD).count() as u64;
         let open_first = match load.shape.is_scheduled() {
             true => due_first.max(load.warmup.min(WARMUP_CLIENTS)).max(1),
-            false => at_most,
+            false => limit.unwrap_or(requests),
         };
         Self { at_least: limit.unwrap_or(1), at_most, open_first: open_first.min(at_most) }
     }
 }
 
-/// Where a plan's requests go; nowhere once the run is stopped: nothing is sent then.
-async fn way_of<E>(
+/// Where a plan's requests go, at least one; nowhere once the run is stopped: nothing is sent then.
+async fn ways_of<E>(
     plan: &Plan,
     access: &Access,
     stop: &mut watch::Receiver<bool>,
-) -> Result<Way, RunError<E>> {
-    let endpoint = Endpoint::parse(&plan.target.base_url)?;
+) -> Result<Vec<Way>, RunError<E>> {
+    let endpoints = plan.target.base_urls().into_iter().map(Endpoint::parse);
+    let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
+    let found = try_join_all(endpoints.iter().map(|endpoint| Way::find(endpoint, access)));
     tokio::select! {
         biased;
-        Ok(_) = stop.wait_for(|stop| *stop) => Ok(Way::nowhere(&endpoint)),
-        found = Way::find(&endpoint, access) => {
+        Ok(_) = stop.wait_for(|stop| *stop) => Ok(endpoints.iter().map(Way::nowhere).collect()),
+        found = found => {
             found.map_err(|Unresolved { host, reason }| RunError::Resolve { host, reason })
         }
     }
 }
 
 /// The models that the server lists, sorted, where its responses will not say which one gave them;
-/// `None` where they do, where no list comes, and once the run is stopped.
+/// `None` where they do, where no list comes, where several addresses list different ones, and once the
+/// run is stopped.
 async fn listed_models(
-    endpoint: &Endpoint,
+    ways: &[Way],
     plan: &Plan,
     access: &Access,
     stop: &mut watch::Receiver<bool>,
@@ -272,14 +283,19 @@ async fn listed_models(
     if dialect.names_model() {
         return None;
     }
-    let listed = tokio::select! {
+    let lists = ways.iter().map(|way| list_models(&way.endpoint, access, dialect, LIST_PATIENCE));
+    let lists = tokio::select! {
         biased;
         Ok(_) = stop.wait_for(|stop| *stop) => return None,
-        listed = list_models(endpoint, access, dialect, LIST_PATIENCE) => listed.ok()?,
+        lists = try_join_all(lists) => lists.ok()?,
     };
-    let mut names: Vec<String> = listed.into_iter().map(|model| model.id).collect();
-    names.sort_unstable();
-    Some(names)
+    let mut lists = lists.into_iter().map(|listed| {
+        let mut names: Vec<String> = listed.into_iter().map(|model| model.id).collect();
+        names.sort_unstable();
+        names
+    });
+    let first = lists.next()?;
+    lists.all(|other| other == first).then_some(first)
 }
 
 /// What asks for the server's own metrics; `None` where nobody wants them.
@@ -293,26 +309,24 @@ fn scraper<E>(
     Ok(Some(started.map_err(RunError::Worker)?))
 }
 
-fn sender(way: &Way, plan: &Plan, common: &Arc<Common>) -> Sender {
-    let timeout = Duration::from_millis(plan.limits.connect_timeout_ms);
-    let connector = Connector::new(way.clone(), timeout, plan.instrument.kernel_stamps);
-    Sender { common: Arc::clone(common), connector, pool: Arc::new(Pool::default()) }
-}
-
-fn common<E>(
+fn sender<E>(
+    ways: &[Way],
     plan: &Plan,
     access: &Access,
-    endpoint: &Endpoint,
-    captures: Option<PathBuf>,
-    keep_texts: bool,
-) -> Result<Common, RunError<E>> {
+    common: &Arc<Common>,
+) -> Result<Sender, RunError<E>> {
+    let turns = plan.target.turns().ok_or(RunError::Weights)?;
+    let lanes = Lanes::along(ways, turns, plan, access).map_err(|error| RunError::Path {
+        path: plan.target.endpoint_path.clone(),
+        reason: error.to_string(),
+    })?;
+    Ok(Sender { common: Arc::clone(common), lanes })
+}
+
+fn common(plan: &Plan, access: &Access, captures: Option<PathBuf>, keep_texts: bool) -> Common {
     let (target, instrument) = (&plan.target, &plan.instrument);
-    let path = &target.endpoint_path;
-    let template = Template::new(endpoint, path, target.dialect, access)
-        .map_err(|error| RunError::Path { path: path.clone(), reason: error.to_string() })?;
-    Ok(Common {
+    Common {
         redactor: access.redactor(),
-        template,
         dialect: target.dialect,
         observer: ObserverConfig {
             keep_arrivals: instrument.keep_arrivals,
@@ -328,5 +342,5 @@ fn common<E>(
         budget: Budget::new(MAX_HELD_BYTES),
         cancel: Cancel::default(),
         inflight: Arc::default(),
-    })
+    }
 }

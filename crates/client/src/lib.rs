@@ -8,7 +8,7 @@
 //! | `clock`, `tap`, `socket`, `lags` | time: one clock, and the one place where arrivals are stamped |
 //! | `endpoint`, `access`, `secret`, `trust`, `proxy` | where a server is, and what lets in there |
 //! | `way`, `tunnel`, `stream`, `connect`, `connection`, `pool`, `descriptors` | from an address to a connection |
-//! | `template`, `receive`, `no_head`, `retry`, `send` | one request, one response, one line |
+//! | `lane`, `template`, `receive`, `no_head`, `retry`, `send` | one request, one response, one line |
 //! | `dispatch` | when which request begins; pure |
 //! | `engine`, `course` | a plan carried out: stages, and when to stop |
 //! | `crew`, `worker`, `alarm`, `cancel` | who carries it out: threads, due times, the end of everything |
@@ -59,6 +59,7 @@ mod failed;
 mod files;
 mod journal;
 mod lags;
+mod lane;
 mod lines;
 mod lock;
 mod new_file;

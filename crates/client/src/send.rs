@@ -17,28 +17,25 @@ use crate::budget::Budget;
 use crate::cancel::Cancel;
 use crate::capture::CaptureWriter;
 use crate::clock::{RunClock, micros};
-use crate::connect::Connector;
 use crate::connection::Connection;
 use crate::error::TransportError;
 use crate::failed;
 use crate::lags;
+use crate::lane::{Lane, Lanes};
 use crate::no_head::no_head;
-use crate::pool::Pool;
 use crate::receive::{Ended, Interrupts, Reader, Received, receive, release};
 use crate::redacted::{masked, redacted};
 use crate::retry::Again;
 use crate::run_dir::write_private;
 use crate::secret::Redactor;
 use crate::tap::Tap;
-use crate::template::Template;
 use crate::text::bounded;
 
 /// Sends requests over connections of its own.
 #[derive(Debug)]
 pub(crate) struct Sender {
     pub(crate) common: Arc<Common>,
-    pub(crate) connector: Connector,
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) lanes: Lanes,
 }
 
 /// What all senders of one run have in common.
@@ -46,7 +43,6 @@ pub(crate) struct Sender {
 pub(crate) struct Common {
     /// Takes out of what is kept what was sent in secret.
     pub(crate) redactor: Redactor,
-    pub(crate) template: Template,
     pub(crate) dialect: Dialect,
     pub(crate) observer: ObserverConfig,
     pub(crate) limits: Limits,
@@ -230,6 +226,7 @@ impl Sender {
 
     async fn attempt(&self, line: &mut RequestLine, body: Bytes, zero: Option<Instant>) -> Attempt {
         let common = &*self.common;
+        let lane = self.lanes.of(line.index);
         let begun = Instant::now();
         line.attempts += 1;
         let without_answer = |result| Attempt {
@@ -239,7 +236,7 @@ impl Sender {
             finished: Instant::now(),
             result,
         };
-        let mut connection = match self.acquire_unless_cancelled(line).await {
+        let mut connection = match self.acquire_unless_cancelled(lane, line).await {
             Ok(connection) => connection,
             Err(result) => return without_answer(result),
         };
@@ -257,7 +254,7 @@ impl Sender {
         if let Err(error) = connection.ready().await {
             return without_answer(unanswered(&error, to_repeat, connection.tap()));
         }
-        let mut exchange = connection.exchange(common.template.post(body, &id));
+        let mut exchange = connection.exchange(lane.template.post(body, &id));
         let mut reader = common.reader();
         let interrupts = common.interrupts(zero.unwrap_or_else(Instant::now));
         let received = receive(&mut exchange, &mut reader, zero, interrupts).await;
@@ -283,7 +280,7 @@ impl Sender {
         };
         common.note_lags(line, exchange.connection(), &result, zero);
         if matches!(result, AttemptResult::Observed(_)) {
-            release(exchange, &self.pool);
+            release(exchange, &lane.pool);
         }
         let Received { started, headers, redirect, .. } = received;
         Attempt { started, headers, redirect, finished, result }
@@ -291,10 +288,11 @@ impl Sender {
 
     async fn acquire_unless_cancelled(
         &self,
+        lane: &Lane,
         line: &mut RequestLine,
     ) -> Result<Connection, AttemptResult> {
         let cancelled = std::pin::pin!(self.common.cancel.wait());
-        let acquired = std::pin::pin!(self.acquire(line));
+        let acquired = std::pin::pin!(lane.acquire(line));
         match select(cancelled, acquired).await {
             Either::Left(_) => Err(AttemptResult::NotSent),
             Either::Right((Ok(connection), _)) => Ok(connection),
@@ -304,7 +302,9 @@ impl Sender {
             Either::Right((Err(error), _)) => Err(AttemptResult::Failed(error)),
         }
     }
+}
 
+impl Lane {
     /// A connection: an idle one that is alive, or a new one. A second attempt takes a new one.
     async fn acquire(&self, line: &mut RequestLine) -> Result<Connection, TransportError> {
         if line.attempts == 1 {

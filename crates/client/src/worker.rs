@@ -8,19 +8,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::StreamExt;
-use futures_util::stream::{self, FuturesUnordered};
+use futures_util::stream::FuturesUnordered;
 use streamgauge_schema::{Extraction, RequestLine};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
 use crate::alarm::Alarm;
-use crate::connection::Connection;
-use crate::error::TransportError;
 use crate::send::{Order, Sender, Sent};
-
-/// Connections that are made at once when many are opened before the first request: a server's
-/// queue of new connections is short.
-const OPENING_AT_ONCE: usize = 64;
 
 /// Carries out orders on one thread.
 #[derive(Debug)]
@@ -31,8 +25,8 @@ pub(crate) struct Worker {
     /// What to send, in the order in which it is due. At their end the worker ends, too.
     pub(crate) orders: UnboundedReceiver<Order>,
     pub(crate) reports: UnboundedSender<Report>,
-    /// Connections to open before the first order.
-    pub(crate) open_first: u64,
+    /// Connections to open before the first order, along each lane.
+    pub(crate) open_first: Vec<u64>,
 }
 
 /// What a worker has to say.
@@ -73,16 +67,19 @@ impl Worker {
         let mut cancelled = pin!(cancel.wait());
         tokio::select! {
             () = &mut cancelled => {}
-            () = sender.connect_ahead(*open_first) => {}
+            () = sender.lanes.connect_ahead(open_first) => {}
         }
         let _ = reports.send(Report::Ready);
         let mut alarm = Alarm::new()?;
         let mut waiting = VecDeque::new();
+        let lanes = &sender.lanes;
+        let mut ahead = vec![Ahead::default(); lanes.len()];
         let mut connecting = FuturesUnordered::new();
         let mut under_way = JoinSet::new();
         let mut more = true;
         while more || !waiting.is_empty() || !under_way.is_empty() {
             while let Some(order) = pop_due(&mut waiting, cancel.is_given()) {
+                ahead[lanes.number_of(order.request.index)].waiting -= 1;
                 under_way.spawn(Arc::clone(sender).send(order));
             }
             let next_due = waiting.front().and_then(|order: &Order| order.due);
@@ -91,16 +88,23 @@ impl Worker {
                 () = &mut cancelled, if !cancel.is_given() => {}
                 order = orders.recv(), if more => match order {
                     Some(order) => {
-                        let needed = (waiting.len() + 1).saturating_sub(connecting.len());
-                        if order.due.is_some() && sender.lacks_connections(needed) {
-                            connecting.push(sender.connector.connect());
+                        let number = lanes.number_of(order.request.index);
+                        let (lane, ahead) = (lanes.at(number), &mut ahead[number]);
+                        ahead.waiting += 1;
+                        let needed = ahead.waiting.saturating_sub(ahead.connecting);
+                        if order.due.is_some() && lane.lacks_connections(needed) {
+                            ahead.connecting += 1;
+                            connecting.push(async move { (number, lane.connector.connect().await) });
                         }
                         waiting.push_back(order);
                     }
                     None => more = false,
                 },
                 rung = ring_at(&mut alarm, next_due), if next_due.is_some() => rung?,
-                Some(opened) = connecting.next() => sender.keep(opened),
+                Some((number, opened)) = connecting.next() => {
+                    ahead[number].connecting -= 1;
+                    lanes.at(number).keep(opened);
+                }
                 Some(ended) = under_way.join_next() => {
                     let Sent { line, said } = ended.map_err(io::Error::other)?;
                     let _ = reports.send(Report::Ended { worker, line, said });
@@ -117,28 +121,13 @@ impl Drop for Worker {
     }
 }
 
-impl Sender {
-    /// Opens connections before they are needed, up to the first that fails. Its request tries again
-    /// and bears the failure; waiting for the others to fail in turn would take for ever.
-    async fn connect_ahead(&self, count: u64) {
-        let opening = (0..count).map(|_| self.connector.connect());
-        let mut opening = stream::iter(opening).buffer_unordered(OPENING_AT_ONCE);
-        while let Some(Ok(connection)) = opening.next().await {
-            self.pool.put(connection);
-        }
-    }
-
-    /// Whether fewer connections wait than so many requests need.
-    fn lacks_connections(&self, needed: usize) -> bool {
-        self.pool.drop_closed();
-        self.pool.idle() < needed
-    }
-
-    fn keep(&self, opened: Result<Connection, TransportError>) {
-        if let Ok(connection) = opened {
-            self.pool.put(connection);
-        }
-    }
+/// What is made ready for the orders of one lane that are not due yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ahead {
+    /// Orders that wait for their time.
+    waiting: usize,
+    /// Connections that are being made.
+    connecting: usize,
 }
 
 /// Takes the first order if it is due, or if nothing is waited for any more.

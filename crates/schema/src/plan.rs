@@ -14,7 +14,7 @@ use crate::nullable::nullable;
 use crate::record::{
     CacheState, Calibration, Condition, Deployment, EvidenceMode, TimeBasis, TokenAccounting,
 };
-use crate::replicas::Replica;
+use crate::replicas::{Replica, ReplicaTurns};
 use crate::stream::Dialect;
 use crate::text::{Identifier, PublicText};
 use crate::vocabulary::closed_vocabulary;
@@ -94,6 +94,24 @@ pub struct Target {
     /// How the server is reached, where it is not straight and with its certificate verified.
     #[serde(default, skip_serializing_if = "Route::is_plain")]
     pub route: Route,
+}
+
+impl Target {
+    /// Every address that requests go to, in the order of the replicas' names; at least one.
+    #[must_use]
+    pub fn base_urls(&self) -> Vec<&str> {
+        match self.replicas.as_slice() {
+            [] => vec![&self.base_url],
+            several => several.iter().map(|replica| replica.base_url.as_str()).collect(),
+        }
+    }
+
+    /// Which of them a request goes to; `None` where their weights make no round.
+    #[must_use]
+    pub fn turns(&self) -> Option<ReplicaTurns> {
+        let weights: Vec<u64> = self.replicas.iter().map(|replica| replica.weight).collect();
+        ReplicaTurns::new(if weights.is_empty() { &[1] } else { &weights })
+    }
 }
 
 /// How a server is reached. What it holds is absent where it is not so.

@@ -9,6 +9,7 @@ mod journal;
 mod limits;
 mod plan;
 mod ready;
+mod replicas;
 mod retries;
 mod routes;
 mod scrapes;
