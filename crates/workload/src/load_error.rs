@@ -84,6 +84,16 @@ pub enum LoadError {
         /// The number.
         requests: u64,
     },
+    /// More shards than there is something to do for.
+    #[error("{found} {what} are fewer than {of} shards, and each needs at least one")]
+    Shards {
+        /// What is divided.
+        what: &'static str,
+        /// How many of it there are.
+        found: u64,
+        /// The number of shards.
+        of: u64,
+    },
     /// A stage plans another number of requests than its rate gives.
     #[error("stage {stage}: {planned} requests are planned, and its rate gives {given}")]
     StageRequests {

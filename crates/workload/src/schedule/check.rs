@@ -37,6 +37,22 @@ pub(super) fn load(load: &Load, trace_us: Option<&[u64]>) -> Result<(), LoadErro
     }
 }
 
+/// Checks that each of so many shards has something to do.
+pub(super) fn shards(load: &Load, of: u64) -> Result<(), LoadError> {
+    let places = match load.shape {
+        LoadShape::ClosedLoop { .. } | LoadShape::ClosedStages { .. } => "clients",
+        LoadShape::OpenLoop { .. } | LoadShape::Trace { .. } => {
+            "places under way (max_concurrency)"
+        }
+    };
+    let places = load.shape.max_inflight().map(|most| (places, most));
+    let requests = ("measured requests", load.requests);
+    match places.into_iter().chain([requests]).find(|(_, whole)| *whole < of) {
+        Some((what, found)) => Err(LoadError::Shards { what, found, of }),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn requests(requests: u64) -> Result<(), LoadError> {
     if (1..=Load::MAX_REQUESTS).contains(&requests) {
         Ok(())
