@@ -20,6 +20,9 @@ pub(crate) const WARMUP_CLIENTS: u64 = 8;
 #[derive(Debug)]
 pub(crate) struct Dispatch {
     pace: Pace,
+    /// Says which requests are this run's, where it carries out a shard.
+    schedule: Schedule,
+    /// The place up to which all were given out or passed over.
     given: u64,
     requests: u64,
     end: Option<Duration>,
@@ -32,9 +35,18 @@ pub(crate) struct Dispatch {
 #[derive(Debug)]
 enum Pace {
     /// So many at once.
-    Clients { schedule: Option<Schedule>, clients: u64 },
+    Clients(Clients),
     /// Each at its time, if there is room.
     Times { due: Box<Peekable<DueTimes>>, max_concurrency: Option<u64> },
+}
+
+/// How many clients there are.
+#[derive(Debug)]
+enum Clients {
+    /// As the schedule says.
+    Scheduled,
+    /// So many throughout.
+    Throughout(u64),
 }
 
 /// A request that may begin.
@@ -64,25 +76,29 @@ impl Dispatch {
     pub(crate) fn measured(schedule: &Schedule, shape: &LoadShape) -> Self {
         let pace = if shape.is_scheduled() {
             let due = Box::new(schedule.due_times().peekable());
-            Pace::Times { due, max_concurrency: shape.max_inflight() }
+            Pace::Times { due, max_concurrency: schedule.max_inflight() }
         } else {
-            Pace::Clients { schedule: Some(schedule.clone()), clients: 0 }
+            Pace::Clients(Clients::Scheduled)
         };
-        Self::new(pace, schedule.requests(), schedule.end())
+        Self::new(pace, schedule, schedule.requests(), schedule.end())
     }
 
-    fn new(pace: Pace, requests: u64, end: Option<Duration>) -> Self {
-        Self { pace, given: 0, requests, end, done: Arc::default(), begun: Duration::ZERO }
+    fn new(pace: Pace, schedule: &Schedule, requests: u64, end: Option<Duration>) -> Self {
+        let (schedule, done, begun) = (schedule.clone(), Arc::default(), Duration::ZERO);
+        let mut dispatch = Self { pace, schedule, given: 0, requests, end, done, begun };
+        dispatch.pass();
+        dispatch
     }
 
     /// What is missing of a run: due times go on from that of the first missing request, and clients and
     /// the end from the time that was measured.
     pub(crate) fn after(mut self, so_far: &SoFar) -> Self {
         self.done = Arc::clone(&so_far.done);
-        self.pass_done();
+        self.pass();
         self.begun = match &mut self.pace {
-            Pace::Times { due, .. } => due.peek().copied().unwrap_or_default(),
-            Pace::Clients { .. } => so_far.measured,
+            Pace::Times { due, .. } if so_far.done() > 0 => due.peek().copied().unwrap_or_default(),
+            Pace::Times { .. } => Duration::ZERO,
+            Pace::Clients(_) => so_far.measured,
         };
         self
     }
@@ -93,14 +109,15 @@ impl Dispatch {
     }
 
     /// The requests before them, in a closed loop: of as many clients as the load has all the time,
-    /// else of [`WARMUP_CLIENTS`], or fewer where the load never has so many.
-    pub(crate) fn warmup(load: &Load) -> Self {
+    /// else of [`WARMUP_CLIENTS`], or fewer where the load never has so many. A shard has its share of
+    /// them, and one at least.
+    pub(crate) fn warmup(schedule: &Schedule, load: &Load) -> Self {
         let clients = match (&load.shape, load.shape.max_inflight()) {
             (LoadShape::ClosedLoop { concurrency }, _) => *concurrency,
             (_, most) => most.map_or(WARMUP_CLIENTS, |most| most.min(WARMUP_CLIENTS)),
         };
-        let pace = Pace::Clients { schedule: None, clients };
-        Self::new(pace, load.warmup, None)
+        let pace = Pace::Clients(Clients::Throughout(schedule.share(clients).max(1)));
+        Self::new(pace, schedule, load.warmup, None)
     }
 
     /// When the stage's time is up; `None` when only its requests end it.
@@ -127,12 +144,16 @@ impl Dispatch {
             return Next::Over;
         }
         let next = match &mut self.pace {
-            Pace::Clients { schedule, clients } => {
-                let clients = schedule.as_ref().map_or(*clients, |load| load.clients_at(now));
-                if under_way < clients {
-                    Next::Begin(Ticket { index: self.given, due: None, queued: None })
-                } else {
-                    Next::Wait(schedule.as_ref().and_then(|load| load.next_change(now)))
+            Pace::Clients(clients) => {
+                let (clients, change) = match *clients {
+                    Clients::Scheduled => {
+                        (self.schedule.clients_at(now), self.schedule.next_change(now))
+                    }
+                    Clients::Throughout(clients) => (clients, None),
+                };
+                match under_way < clients {
+                    true => Next::Begin(Ticket { index: self.given, due: None, queued: None }),
+                    false => Next::Wait(change),
                 }
             }
             Pace::Times { due, max_concurrency } => {
@@ -142,7 +163,7 @@ impl Dispatch {
         match next {
             Next::Begin(_) => {
                 self.given += 1;
-                self.pass_done();
+                self.pass();
             }
             Next::Wait(until) => {
                 let end = self.end.filter(|end| now < *end);
@@ -155,11 +176,16 @@ impl Dispatch {
 }
 
 impl Dispatch {
-    /// Passes over what is not given out.
-    fn pass_done(&mut self) {
-        while self.given < self.requests && self.done.contains(self.given) {
+    /// Passes over what is not given out: what is done, and what other shards have.
+    fn pass(&mut self) {
+        while self.given < self.requests {
+            let is_own = self.schedule.has(self.given);
+            if is_own && !self.done.contains(self.given) {
+                return;
+            }
             self.given += 1;
-            if let Pace::Times { due, .. } = &mut self.pace {
+            // The schedule has no due times but of its own requests.
+            if let (true, Pace::Times { due, .. }) = (is_own, &mut self.pace) {
                 due.next();
             }
         }
@@ -202,192 +228,4 @@ fn earlier(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
 }
 
 #[cfg(test)]
-mod tests {
-    use streamgauge_schema::{Arrivals, ClientStage, Identifier, RateStage};
-
-    use super::*;
-
-    fn ms(ms: u64) -> Duration {
-        Duration::from_millis(ms)
-    }
-
-    fn load(shape: LoadShape, requests: u64, duration_ms: Option<u64>) -> Load {
-        let cell = Identifier::new("test").unwrap();
-        Load { cell, shape, requests, duration_ms, warmup: 3 }
-    }
-
-    fn measured(load: &Load) -> Dispatch {
-        Dispatch::measured(&Schedule::new(load, None).unwrap(), &load.shape)
-    }
-
-    fn begin(index: u64, due: Option<Duration>, queued: Option<Duration>) -> Next {
-        Next::Begin(Ticket { index, due, queued })
-    }
-
-    fn rate(per_s: f64, requests: u64, max_concurrency: Option<u64>) -> LoadShape {
-        LoadShape::OpenLoop {
-            arrivals: Arrivals::Constant {},
-            max_concurrency,
-            stages: vec![RateStage {
-                from_per_s: per_s,
-                to_per_s: per_s,
-                duration_ms: None,
-                requests,
-            }],
-        }
-    }
-
-    #[test]
-    fn a_closed_loop_keeps_its_clients_busy_until_requests_or_time_run_out() {
-        let mut dispatch = measured(&load(LoadShape::ClosedLoop { concurrency: 2 }, 4, Some(100)));
-        for (now, under_way, expected) in [
-            (ms(0), 0, begin(0, None, None)),
-            (ms(0), 1, begin(1, None, None)),
-            (ms(0), 2, Next::Wait(Some(ms(100)))),
-            (ms(30), 1, begin(2, None, None)),
-            (ms(99), 1, begin(3, None, None)),
-            (ms(99), 1, Next::Over),
-        ] {
-            assert_eq!(dispatch.next(now, under_way), expected);
-        }
-        let mut dispatch = measured(&load(LoadShape::ClosedLoop { concurrency: 2 }, 4, Some(100)));
-        assert_eq!(dispatch.next(ms(100), 0), Next::Over);
-        let mut endless = measured(&load(LoadShape::ClosedLoop { concurrency: 2 }, 4, None));
-        assert_eq!(endless.next(ms(0), 2), Next::Wait(None));
-    }
-
-    #[test]
-    fn clients_come_and_go_with_the_stages() {
-        let stage =
-            |from_clients, to_clients| ClientStage { from_clients, to_clients, duration_ms: 1_000 };
-        let shape = LoadShape::ClosedStages { stages: vec![stage(1, 1), stage(3, 3), stage(1, 1)] };
-        let mut dispatch = measured(&load(shape, 100, Some(3_000)));
-        for (now, under_way, expected) in [
-            (ms(0), 0, begin(0, None, None)),
-            (ms(0), 1, Next::Wait(Some(ms(1_000)))),
-            (ms(1_000), 1, begin(1, None, None)),
-            (ms(1_000), 2, begin(2, None, None)),
-            (ms(1_000), 3, Next::Wait(Some(ms(2_000)))),
-            (ms(2_000), 3, Next::Wait(Some(ms(3_000)))),
-            (ms(2_500), 1, Next::Wait(Some(ms(3_000)))),
-            (ms(2_500), 0, begin(3, None, None)),
-            (ms(3_000), 0, Next::Over),
-        ] {
-            assert_eq!(dispatch.next(now, under_way), expected);
-        }
-    }
-
-    #[test]
-    fn due_requests_are_given_out_ahead_of_their_time() {
-        let mut dispatch = measured(&load(rate(1.0, 3, None), 3, None));
-        for (now, under_way, expected) in [
-            (ms(0), 0, begin(0, Some(ms(0)), None)),
-            (ms(0), 1, Next::Wait(Some(ms(750)))),
-            (ms(750), 1, begin(1, Some(ms(1_000)), None)),
-            // Woken late: the time it was due at still stands.
-            (ms(2_400), 2, begin(2, Some(ms(2_000)), None)),
-            (ms(2_400), 3, Next::Over),
-        ] {
-            assert_eq!(dispatch.next(now, under_way), expected);
-        }
-    }
-
-    #[test]
-    fn over_the_limit_requests_wait_and_the_wait_is_told() {
-        let mut dispatch = measured(&load(rate(10.0, 5, Some(1)), 5, None));
-        for (now, under_way, expected) in [
-            (ms(0), 0, begin(0, Some(ms(0)), Some(ms(0)))),
-            (ms(0), 1, Next::Wait(None)),
-            (ms(150), 0, begin(1, Some(ms(100)), Some(ms(50)))),
-            (ms(160), 1, Next::Wait(None)),
-            // The place is free before its time: no wait.
-            (ms(170), 0, begin(2, Some(ms(200)), Some(ms(0)))),
-        ] {
-            assert_eq!(dispatch.next(now, under_way), expected);
-        }
-    }
-
-    #[test]
-    fn what_was_due_in_time_is_given_out_however_late() {
-        let mut dispatch = measured(&load(rate(10.0, 3, None), 3, Some(300)));
-        assert_eq!(dispatch.next(ms(400), 0), begin(0, Some(ms(0)), None));
-        assert_eq!(dispatch.next(ms(400), 1), begin(1, Some(ms(100)), None));
-        assert_eq!(dispatch.next(ms(400), 2), begin(2, Some(ms(200)), None));
-        assert_eq!(dispatch.next(ms(400), 3), Next::Over);
-    }
-
-    #[test]
-    fn what_waits_when_time_is_up_is_never_given_out() {
-        let mut dispatch = measured(&load(rate(10.0, 5, Some(1)), 5, Some(500)));
-        assert_eq!(dispatch.next(ms(0), 0), begin(0, Some(ms(0)), Some(ms(0))));
-        assert_eq!(dispatch.next(ms(0), 1), Next::Wait(Some(ms(500))));
-        assert_eq!(dispatch.next(ms(500), 0), Next::Over);
-    }
-
-    /// What a run with lines for these requests had come to.
-    fn so_far(done: &[u64], measured: Duration) -> SoFar {
-        let mut so_far = SoFar { measured, ..SoFar::default() };
-        done.iter().for_each(|index| assert!(so_far.add(*index)));
-        so_far
-    }
-
-    #[test]
-    fn what_is_missing_is_given_out_once() {
-        let closed = load(LoadShape::ClosedLoop { concurrency: 2 }, 5, None);
-        let mut rest = measured(&closed).after(&so_far(&[0, 2], ms(40)));
-        for (under_way, expected) in [
-            (0, begin(1, None, None)),
-            (1, begin(3, None, None)),
-            (2, Next::Wait(None)),
-            (1, begin(4, None, None)),
-            (1, Next::Over),
-        ] {
-            assert_eq!(rest.next(ms(0), under_way), expected);
-        }
-        assert!(measured(&closed).after(&so_far(&[0, 1, 2, 3, 4], ms(40))).is_over());
-    }
-
-    #[test]
-    fn a_schedule_goes_on_at_its_first_missing_request() {
-        let mut rest =
-            measured(&load(rate(10.0, 6, None), 6, None)).after(&so_far(&[0, 1, 3], ms(0)));
-        for (now, expected) in [
-            (ms(0), begin(2, Some(ms(0)), None)),
-            (ms(0), begin(4, Some(ms(200)), None)),
-            (ms(0), Next::Wait(Some(ms(50)))),
-            (ms(50), begin(5, Some(ms(300)), None)),
-            (ms(50), Next::Over),
-        ] {
-            assert_eq!(rest.next(now, 0), expected);
-        }
-    }
-
-    #[test]
-    fn a_load_that_ends_by_time_has_what_was_left_of_it() {
-        let closed = load(LoadShape::ClosedLoop { concurrency: 1 }, 100, Some(1_000));
-        let mut rest = measured(&closed).after(&so_far(&[0, 1], ms(700)));
-        assert_eq!(rest.end(), Some(ms(300)));
-        assert_eq!(rest.next(ms(0), 0), begin(2, None, None));
-        assert_eq!(rest.next(ms(10), 1), Next::Wait(Some(ms(300))));
-        assert_eq!(rest.next(ms(300), 0), Next::Over);
-        assert!(measured(&closed).after(&so_far(&[0], ms(1_000))).is_over());
-    }
-
-    #[test]
-    fn a_warmup_is_a_closed_loop() {
-        let stages = vec![ClientStage { from_clients: 0, to_clients: 3, duration_ms: 10 }];
-        for (shape, clients) in [
-            (LoadShape::ClosedLoop { concurrency: 20 }, 20),
-            (LoadShape::ClosedStages { stages }, 3),
-            (rate(10.0, 5, Some(1)), 1),
-            (rate(10.0, 5, None), WARMUP_CLIENTS),
-        ] {
-            let mut dispatch = Dispatch::warmup(&load(shape, 5, None));
-            assert_eq!(dispatch.next(ms(0), clients), Next::Wait(None));
-            for index in 0..3 {
-                assert_eq!(dispatch.next(ms(0), clients - 1), begin(index, None, None));
-            }
-            assert_eq!(dispatch.next(ms(0), 0), Next::Over);
-        }
-    }
-}
+mod tests;

@@ -181,7 +181,7 @@ pub async fn run<S: Sink>(
                 started_monotonic_ns: clock.started_monotonic_ns(),
                 listed_models,
                 conditions,
-                shard: None,
+                shard: schedule.shard(),
             };
             (clock, JournalLine::Header(header))
         }
@@ -205,7 +205,7 @@ pub async fn run<S: Sink>(
     let measured = Dispatch::measured(schedule, &plan.load.shape).after(&so_far);
     let mut course = Course { crew, request_of, sink, clock, limits, stop, tally };
     if !measured.is_over() {
-        course.stage(Stage::Warmup, Dispatch::warmup(&plan.load)).await?;
+        course.stage(Stage::Warmup, Dispatch::warmup(schedule, &plan.load)).await?;
     }
     let question = Question::of(plan, &ways[0].endpoint, access);
     let scraper = scraper(question, clock, scrapes.as_deref())?;
@@ -237,15 +237,15 @@ pub(crate) struct Connections {
 
 impl Connections {
     pub(crate) fn of(plan: &Plan, schedule: &Schedule) -> Self {
-        let load = &plan.load;
-        let requests = schedule.requests().max(load.warmup);
-        let limit = load.shape.max_inflight().map(|most| most.min(requests));
+        let (load, warmup) = (&plan.load, schedule.own_warmup());
+        let requests = schedule.own_requests().max(warmup);
+        let limit = schedule.max_inflight().map(|most| most.min(requests));
         // To each of several addresses there may at some time be as many as are under way in all.
         let replicas = plan.target.base_urls().len() as u64;
         let at_most = limit.map_or(requests, |most| most.saturating_mul(replicas).min(requests));
         let due_first = schedule.due_times().take_while(|due| *due < 2 * AHEAD).count() as u64;
         let open_first = match load.shape.is_scheduled() {
-            true => due_first.max(load.warmup.min(WARMUP_CLIENTS)).max(1),
+            true => due_first.max(warmup.min(WARMUP_CLIENTS)).max(1),
             false => limit.unwrap_or(requests),
         };
         Self { at_least: limit.unwrap_or(1), at_most, open_first: open_first.min(at_most) }

@@ -103,12 +103,14 @@ impl TakenUp {
                 so_far.dropped += 1;
             } else if line.stage == Stage::Measured {
                 segment.add(&line);
-                if line.index >= plan.load.requests || !so_far.add(line.index) {
+                let shard = reader.header().shard;
+                let is_own = shard.is_none_or(|shard| shard.has(&plan.load, line.index));
+                if !is_own || line.index >= plan.load.requests || !so_far.add(line.index) {
                     return Err(JournalError::Order {
                         path: path.to_owned(),
                         line: 1,
                         problem: format!(
-                            "the plan has no request {}, or it has two lines",
+                            "request {} is none of this run's, or it has two lines",
                             line.index
                         ),
                     });
