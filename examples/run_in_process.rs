@@ -52,6 +52,7 @@ async fn measure(plan: &Plan) -> Result<RunRecordV2, Box<dyn Error>> {
         scrapes: None,
         keep_texts: false,
         so_far: None,
+        start: None,
         inflight: Arc::default(),
         stop: stopped,
     };

@@ -379,6 +379,7 @@ impl Cell {
             scrapes: None,
             keep_texts: self.keep_answers || self.expected.is_some(),
             so_far: None,
+            start: None,
             inflight: Arc::default(),
             stop,
         }

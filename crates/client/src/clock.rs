@@ -58,6 +58,12 @@ impl RunClock {
         self.before
     }
 
+    /// The moment at which so much time of the run has passed; `None` where that was before this clock
+    /// began.
+    pub(crate) fn moment(&self, at: Duration) -> Option<Instant> {
+        self.origin.checked_add(at.checked_sub(self.before)?)
+    }
+
     /// The label of an instant of this run: the start's label plus monotonic time.
     #[must_use]
     pub fn label(&self, at: Duration) -> Timestamp {

@@ -9,9 +9,10 @@ use streamgauge_schema::{
 };
 use tokio::sync::watch;
 
+use crate::beginning::Beginning;
 use crate::clock::RunClock;
 use crate::crew::Crew;
-use crate::dispatch::{Dispatch, Next, Ticket};
+use crate::dispatch::{AHEAD, Dispatch, Next, Ticket};
 use crate::engine::RunError;
 use crate::send::Order;
 use crate::sink::{Sink, SinkThread};
@@ -32,6 +33,13 @@ pub(crate) struct Course<R, S: Sink> {
     pub(crate) tally: Tally,
 }
 
+/// When a request may begin that no schedule gives a time.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    not_before: Option<Instant>,
+    not_after: Option<Instant>,
+}
+
 /// What has ended so far.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -47,25 +55,38 @@ where
     R: Fn(Stage, u64) -> Request,
     S: Sink,
 {
-    /// Carries out one stage; nothing, once the run has been stopped.
+    /// Carries out one stage; nothing, once the run has been stopped. Where its beginning is written
+    /// down, it waits for the common start: its first requests are given out a little before, so that
+    /// workers open connections that were closed meanwhile and hold them to the moment itself.
     pub(crate) async fn stage(
         &mut self,
         stage: Stage,
         mut dispatch: Dispatch,
+        beginning: Option<Beginning>,
     ) -> Result<(), RunError<S::Error>> {
         let mut first = Vec::new();
         while let Next::Begin(ticket) = dispatch.next(Duration::ZERO, first.len() as u64) {
             first.push((ticket, (self.request_of)(stage, ticket.index)));
+        }
+        let start = beginning.and_then(|beginning| beginning.start(&self.clock));
+        if let Some(ahead) = start.and_then(|start| start.checked_sub(AHEAD)) {
+            self.wait_until(ahead).await?;
         }
         self.heed_stop();
         if self.tally.stopped.is_some() {
             return Ok(());
         }
         // Taken last: nothing that was made ready before makes a request late.
-        let origin = Instant::now();
+        let now = Instant::now();
+        let origin = start.map_or(now, |start| start.max(now));
+        let not_before = (origin > now).then_some(origin);
         let not_after = dispatch.end().map(|end| origin + end);
+        if let Some(beginning) = beginning {
+            self.sink.give(JournalLine::Begun(beginning.at(self.clock.at(origin))));
+        }
         for (ticket, request) in first {
-            self.order(stage, ticket, request, origin, not_after);
+            let window = Window { not_before, not_after };
+            self.order(stage, ticket, request, origin, window);
         }
         let grace = Duration::from_millis(self.limits.grace_ms);
         let mut give_up = not_after.map(|end| end + grace);
@@ -95,7 +116,9 @@ where
             let next = dispatch.next(origin.elapsed(), self.crew.under_way());
             let Next::Begin(ticket) = next else { return next };
             let request = (self.request_of)(stage, ticket.index);
-            self.order(stage, ticket, request, origin, dispatch.end().map(|end| origin + end));
+            let not_after = dispatch.end().map(|end| origin + end);
+            let window = Window { not_before: None, not_after };
+            self.order(stage, ticket, request, origin, window);
         }
     }
 
@@ -105,18 +128,27 @@ where
         ticket: Ticket,
         request: Request,
         origin: Instant,
-        not_after: Option<Instant>,
+        Window { not_before, not_after }: Window,
     ) {
         self.crew.give(Order {
             stage,
             request,
             clock: self.clock,
             due: ticket.due.map(|due| origin + due),
+            not_before,
             queued: ticket.queued,
             // A due time lies before the end by itself.
             not_after: not_after.filter(|_| ticket.due.is_none()),
             ends: not_after,
         });
+    }
+
+    /// Waits for the moment, unless the run is stopped.
+    async fn wait_until(&mut self, moment: Instant) -> Result<(), RunError<S::Error>> {
+        while self.tally.stopped.is_none() && Instant::now() < moment {
+            self.wait(Some(moment)).await?;
+        }
+        Ok(())
     }
 
     /// Waits for the next report, a stop signal, or the moment.

@@ -10,13 +10,14 @@ use futures_util::future::try_join_all;
 use streamgauge_observer::ObserverConfig;
 use streamgauge_schema::{
     CanonicalError, Condition, Digest, JournalHeader, JournalLine, JournalResumed, JournalTrailer,
-    KernelStamps, Plan, ReplicaTurns, Request, Stage, TimeBasis,
+    KernelStamps, Plan, ReplicaTurns, Request, Stage, TimeBasis, Timestamp,
 };
 use streamgauge_workload::Schedule;
 use tokio::sync::watch;
 
 use crate::access::Access;
 use crate::ask::list_models;
+use crate::beginning::Beginning;
 use crate::budget::{Budget, MAX_HELD_BYTES};
 use crate::cancel::Cancel;
 use crate::clock::{RunClock, micros};
@@ -111,6 +112,9 @@ pub struct RunSetup<'a> {
     /// What a run had come to that is taken up again: the journal goes on with what is missing. `None`
     /// begins a run.
     pub so_far: Option<SoFar>,
+    /// When the measured requests begin, by the wall clock, after connections and warm-up; at once where
+    /// it has passed by then. `None` begins as soon as it can.
+    pub start: Option<Timestamp>,
     /// How many requests are being sent or answered, kept up to date for whoever watches the run.
     pub inflight: Arc<AtomicU64>,
     /// When it turns true, no request is begun any more and those under way end as cancelled.
@@ -143,6 +147,9 @@ pub struct RunSetup<'a> {
 /// - A run that is taken up again begins with a line that says so in the header's place. Its warm-up is
 ///   done once more; then what is missing follows, each request once. A schedule goes on where its
 ///   first missing request was due, and a load that ends by time has what was left of it.
+/// - A shard, and a run with a common start, write down how their measured part began
+///   ([`JournalBegun`](streamgauge_schema::JournalBegun)), once: what is taken up again after that waits
+///   for no start.
 /// - One worker is a task of this runtime. Several have a thread each, with connections of their
 ///   own. `request_of` is called by the task that awaits this, whatever the workers are. A closed loop's next request, and every due one, goes to the worker that has the fewest.
 ///
@@ -157,7 +164,7 @@ pub async fn run<S: Sink>(
     sink: S,
 ) -> Result<(JournalTrailer, S), RunError<S::Error>> {
     let RunSetup { plan, conditions, schedule, access, keep_texts, inflight, .. } = setup;
-    let RunSetup { captures, scrapes, so_far, mut stop, .. } = setup;
+    let RunSetup { captures, scrapes, so_far, start, mut stop, .. } = setup;
     let plan_sha256 = Digest::of_value(plan)?;
     let connections = Connections::of(plan, schedule);
     make_room(connections.at_least, connections.at_most)?;
@@ -205,14 +212,17 @@ pub async fn run<S: Sink>(
     let measured = Dispatch::measured(schedule, &plan.load.shape).after(&so_far);
     let mut course = Course { crew, request_of, sink, clock, limits, stop, tally };
     if !measured.is_over() {
-        course.stage(Stage::Warmup, Dispatch::warmup(schedule, &plan.load)).await?;
+        course.stage(Stage::Warmup, Dispatch::warmup(schedule, &plan.load), None).await?;
     }
     let question = Question::of(plan, &ways[0].endpoint, access);
     let scraper = scraper(question, clock, scrapes.as_deref())?;
     if let Some(scraper) = &scraper {
-        scraper.begin(plan.load.warmup > 0, &mut course.stop).await;
+        scraper.begin(schedule.own_warmup() > 0, &mut course.stop).await;
     }
-    course.stage(Stage::Measured, measured).await?;
+    let is_told = start.is_some() || schedule.shard().is_some();
+    let begins = is_told && !so_far.has_begun() && !measured.is_over();
+    let beginning = begins.then(|| Beginning::new(&clock, start));
+    course.stage(Stage::Measured, measured, beginning).await?;
     let mut scraped = Ok(());
     let after = async |stop: &mut _| {
         if let Some(scraper) = scraper {

@@ -42,6 +42,7 @@ mod access;
 mod alarm;
 mod answers;
 mod ask;
+mod beginning;
 mod budget;
 mod cancel;
 mod capture;

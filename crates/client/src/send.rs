@@ -69,12 +69,21 @@ pub(crate) struct Order {
     pub(crate) clock: RunClock,
     /// When the load schedule wants it; `None` is at once.
     pub(crate) due: Option<Instant>,
-    /// How long after that it had to wait for a place.
+    /// Where nothing is due: the moment of a common start that still lies ahead.
+    pub(crate) not_before: Option<Instant>,
+    /// How long after its due time it had to wait for a place.
     pub(crate) queued: Option<Duration>,
     /// From then on it is not sent any more.
     pub(crate) not_after: Option<Instant>,
     /// From then on it is not sent again.
     pub(crate) ends: Option<Instant>,
+}
+
+impl Order {
+    /// The moment that it is held for; `None` is at once.
+    pub(crate) fn held_for(&self) -> Option<Instant> {
+        self.due.or(self.not_before)
+    }
 }
 
 /// What became of an order.

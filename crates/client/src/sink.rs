@@ -5,7 +5,7 @@ use std::io;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use streamgauge_schema::{Extraction, JournalHeader, JournalLine, RequestLine};
+use streamgauge_schema::{Extraction, JournalBegun, JournalHeader, JournalLine, RequestLine};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::engine::RunError;
@@ -34,6 +34,8 @@ pub trait Sink: Send + 'static {
 pub struct Collected {
     /// How the run began.
     pub header: Option<JournalHeader>,
+    /// How its measured part began, where that is written down.
+    pub begun: Option<JournalBegun>,
     /// The requests in the order in which they ended.
     pub requests: Vec<RequestLine>,
     /// What each of them was answered, at the same place.
@@ -46,12 +48,13 @@ impl Sink for Collected {
     fn take(&mut self, line: JournalLine, said: Option<Box<Extraction>>) -> Result<(), Infallible> {
         match line {
             JournalLine::Header(header) => self.header = Some(header),
+            JournalLine::Begun(begun) => self.begun = Some(begun),
             JournalLine::Request(request) => {
                 self.requests.push(*request);
                 self.said.push(said);
             }
             // A run in memory is whole and never taken up, and the run itself returns its trailer.
-            JournalLine::Begun(_) | JournalLine::Resumed(_) | JournalLine::Trailer(_) => {}
+            JournalLine::Resumed(_) | JournalLine::Trailer(_) => {}
         }
         Ok(())
     }

@@ -44,6 +44,8 @@ pub struct SoFar {
     pub(crate) dropped: u64,
     /// End of the last of them.
     pub(crate) last_us: u64,
+    /// Whether the journal says how the measured part began.
+    pub(crate) begun: bool,
     /// How long measured requests were under way, without the time between segments.
     pub(crate) measured: Duration,
 }
@@ -119,6 +121,7 @@ impl TakenUp {
         }
         so_far.measured += segment.length();
         so_far.lines = reader.requests();
+        so_far.begun = reader.begun().is_some();
         let header = reader.header().clone();
         let last = reader.resumptions().last();
         if let Some(last) = last {
@@ -199,6 +202,12 @@ impl SoFar {
     #[must_use]
     pub fn done(&self) -> u64 {
         self.done.count
+    }
+
+    /// Whether the journal says how the measured part began: nothing waits for a common start then.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Whether this measured request is not asked again.

@@ -82,7 +82,7 @@ impl Worker {
                 ahead[lanes.number_of(order.request.index)].waiting -= 1;
                 under_way.spawn(Arc::clone(sender).send(order));
             }
-            let next_due = waiting.front().and_then(|order: &Order| order.due);
+            let next_due = waiting.front().and_then(|order: &Order| order.held_for());
             tokio::select! {
                 biased;
                 () = &mut cancelled, if !cancel.is_given() => {}
@@ -92,7 +92,7 @@ impl Worker {
                         let (lane, ahead) = (lanes.at(number), &mut ahead[number]);
                         ahead.waiting += 1;
                         let needed = ahead.waiting.saturating_sub(ahead.connecting);
-                        if order.due.is_some() && lane.lacks_connections(needed) {
+                        if order.held_for().is_some() && lane.lacks_connections(needed) {
                             ahead.connecting += 1;
                             connecting.push(async move { (number, lane.connector.connect().await) });
                         }
@@ -132,7 +132,9 @@ struct Ahead {
 
 /// Takes the first order if it is due, or if nothing is waited for any more.
 fn pop_due(waiting: &mut VecDeque<Order>, cancelled: bool) -> Option<Order> {
-    waiting.pop_front_if(|order| cancelled || order.due.is_none_or(|due| due <= Instant::now()))
+    waiting.pop_front_if(|order| {
+        cancelled || order.held_for().is_none_or(|moment| moment <= Instant::now())
+    })
 }
 
 async fn ring_at(alarm: &mut Alarm, due: Option<Instant>) -> io::Result<()> {

@@ -121,6 +121,7 @@ pub(crate) fn play_ours(order: &OursOrder) -> anyhow::Result<Done> {
         scrapes: None,
         keep_texts: false,
         so_far: None,
+        start: None,
         inflight: Arc::default(),
         stop: stopped,
     };

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
 
+mod beginnings;
 mod connections;
 mod faults;
 mod fixtures;

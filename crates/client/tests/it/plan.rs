@@ -114,6 +114,7 @@ pub(crate) fn setup<'a>(
         scrapes: None,
         keep_texts: false,
         so_far: None,
+        start: None,
         inflight: Arc::default(),
         stop,
     }
