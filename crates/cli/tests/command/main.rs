@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it does not expect")]
 
 mod access;
+mod altered;
 mod apis;
 mod arguments;
 mod canaries;
