@@ -12,7 +12,7 @@ use streamgauge_client::{
     JournalReader, RunDir, ScrapeReader, lock_to_read, open_regular, read_file, remove_leftovers,
     write_new,
 };
-use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
+use streamgauge_metrics::{JournalEnd, MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
 };
@@ -114,7 +114,8 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
             ids.insert(line.prompt_sha256, id);
         }
     }
-    journal.resumptions().iter().for_each(|resumed| run.resumed(resumed));
+    let (begun, trailer) = (journal.begun(), journal.trailer());
+    run.end(0, JournalEnd { begun, resumptions: journal.resumptions(), trailer });
     let is_told = plan.instrument.server_metrics.is_some()
         && dir.server_metrics().exists()
         && journal.resumptions().is_empty();
@@ -122,7 +123,7 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
         true => add_scrapes(&mut run, &dir.server_metrics())?,
         false => None,
     };
-    let run = run.close(journal.trailer())?;
+    let run = run.finish()?;
     let prompts = run.outcomes().map(|outcomes| Prompts { outcomes, ids });
     let mut files = vec![evidence(&journal_path)?];
     let mut grades_bytes = None;

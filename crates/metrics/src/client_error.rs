@@ -50,6 +50,7 @@ impl ClientErrors {
     ///     started_monotonic_ns: Some(5_000_000),
     ///     listed_models: None,
     ///     conditions: Vec::new(),
+    ///     shard: None,
     /// };
     /// let nothing = ClientErrors::of(&header, &[], |_| None::<&ServerStamps>).unwrap();
     /// assert_eq!(nothing, ClientErrors::default());

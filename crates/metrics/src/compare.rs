@@ -75,6 +75,10 @@ const IMAGE_LABEL: &str = "Runtime image";
 /// The condition that holds the digest of what a server says of itself. Where a deployment declares
 /// nothing that tells builds apart, a comparison takes it for the build's variant.
 pub const SERVER_LABEL: &str = "Server's account of itself";
+/// The condition that says how many models the server listed.
+pub const MODELS_LISTED_LABEL: &str = "Models listed by the server";
+/// The condition that says which version the server says it has.
+pub const VERSION_LABEL: &str = "Version stated by the server";
 
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! What can go wrong when a record is made.
 
-use streamgauge_schema::{CanonicalError, Digest, Load, Stage, TextFault};
+use streamgauge_schema::{CanonicalError, Digest, Load, Shard, Stage, TextFault};
 
 /// Plan, journal and receipts do not make a record.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -72,6 +72,16 @@ pub enum RecordError {
         declared: u64,
         /// Request lines that are there.
         found: u64,
+    },
+    /// A line stands for a request that another shard has.
+    #[error("the journal of shard {shard} has {stage} request {index}, which is another shard's")]
+    OtherShard {
+        /// The stage.
+        stage: Stage,
+        /// Its place in its stage, from 0.
+        index: u64,
+        /// The shard of the journal.
+        shard: Shard,
     },
     /// The plan asks for what cannot be.
     #[error("the plan contradicts itself: {contradiction}")]
@@ -148,6 +158,12 @@ pub enum RecordError {
     NamesServer {
         /// The member.
         member: &'static str,
+    },
+    /// The journals are not those of the shards of one run.
+    #[error("the shards do not make a run: {problem}")]
+    Shards {
+        /// Why not.
+        problem: String,
     },
     /// The plan holds more requests than a run may have.
     #[error(

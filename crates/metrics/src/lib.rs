@@ -89,9 +89,10 @@ pub use change::{Change, Limit};
 pub use client_error::{ClientErrors, ServerStamps, spread_of};
 pub use client_limited::may_be_bent;
 pub use compare::{
-    BlockRules, CompareError, Difference, DiscordantPrompts, InsecureRuns, MatchingCondition,
-    Pairing, PromptOutcomes, SERVER_LABEL, Side, UnknownCondition, compare_blocks, compare_point,
-    discordant_prompts, prompts_needed, recorded_id, was_compared,
+    BlockRules, CompareError, Difference, DiscordantPrompts, InsecureRuns, MODELS_LISTED_LABEL,
+    MatchingCondition, Pairing, PromptOutcomes, SERVER_LABEL, Side, UnknownCondition,
+    VERSION_LABEL, compare_blocks, compare_point, discordant_prompts, prompts_needed, recorded_id,
+    was_compared,
 };
 pub use decide::{DecideError, DecisionInput, decide};
 pub use error::RecordError;
@@ -111,8 +112,8 @@ pub use power::{BlockNoise, Sureness};
 pub use quantile::{median, quantile, quantiles_of_u32, sorted_quantile};
 pub use rate::rate_interval;
 pub use record::{
-    CollectedRun, MAX_CASES_IN_RECORD, RunCollector, RunInput, build_cases, build_record,
-    check_plan, to_v1, was_taken_up,
+    CollectedRun, JournalEnd, MAX_CASES_IN_RECORD, RunCollector, RunInput, build_cases,
+    build_record, check_plan, moved_us, to_v1, was_taken_up,
 };
 pub use request::{
     RateAbsence, chunk_intervals_ms, decode_rate_tok_per_s, e2e_from_schedule_ms, e2e_ms,

@@ -2,7 +2,8 @@
 //! that figures are taken over.
 
 use streamgauge_schema::{
-    Completion, Goal, Load, LoadShape, Observation, Plan, RequestLine, TokenAccounting, WindowName,
+    Completion, Goal, Load, LoadShape, Observation, Plan, RequestLine, Shard, TokenAccounting,
+    WindowName,
 };
 
 use crate::cached::CachedShare;
@@ -13,7 +14,7 @@ use crate::request::generated_gaps_us;
 use crate::sent::Sent;
 use crate::server::ServerFigures;
 use crate::statistic::Statistic;
-use crate::whole::Whole;
+use crate::whole::{Summary, Whole};
 
 /// The measured requests of a run. Warm-up is outside it.
 #[derive(Debug)]
@@ -64,17 +65,28 @@ pub(crate) struct Extremes {
 /// How long bytes lay unread before the client took them, by the kernel's stamps.
 #[derive(Debug, Default)]
 pub(crate) struct Lags {
-    /// For each read with a usable stamp.
-    pub(crate) us: Whole,
+    /// For each read with a usable stamp, by the journals that they stand in.
+    pub(crate) us: Vec<Whole>,
     /// Responses with any.
     pub(crate) responses: u64,
 }
 
 impl Lags {
-    fn add(&mut self, line: &RequestLine) {
+    fn add(&mut self, line: &RequestLine, journal: usize) {
         let lags_us = line.observer_lag_us.as_deref().unwrap_or_default();
-        self.responses += u64::from(!lags_us.is_empty());
-        lags_us.iter().for_each(|us| self.us.push(*us));
+        if lags_us.is_empty() {
+            return;
+        }
+        self.responses += 1;
+        if self.us.len() <= journal {
+            self.us.resize_with(journal + 1, Whole::default);
+        }
+        lags_us.iter().for_each(|us| self.us[journal].push(*us));
+    }
+
+    /// What figures need of all of them, in milliseconds.
+    pub(crate) fn summary_ms(&self) -> Summary {
+        Whole::summary_of(&self.us, 1000.0)
     }
 }
 
@@ -82,6 +94,8 @@ impl Lags {
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) sent: Vec<Sent>,
+    /// Which journal the next ones stand in.
+    pub(crate) journal: usize,
     gaps: Gaps,
     extremes: Option<Extremes>,
     lags: Lags,
@@ -108,18 +122,18 @@ impl Gathered {
     }
 
     fn push_counts(&mut self, line: &RequestLine) {
-        self.lags.add(line);
+        self.lags.add(line, self.journal);
         self.cached.add(line);
         self.reasoning.add(line);
     }
 
-    /// All of them, of a run that offered so many.
-    pub(crate) fn close(self, plan: &Plan, offered: u64) -> Measured {
-        let Self { mut sent, gaps, extremes, lags, cached, reasoning } = self;
+    /// All of them, of a run that offered so many, or of a shard by itself.
+    pub(crate) fn close(self, plan: &Plan, offered: u64, shard: Option<Shard>) -> Measured {
+        let Self { mut sent, gaps, extremes, lags, cached, reasoning, .. } = self;
         sent.sort_unstable_by_key(|sent| sent.index);
         Measured {
             offered,
-            steady: steady(&plan.load, &sent),
+            steady: steady(&plan.load, shard, &sent),
             sent,
             gaps,
             extremes,
@@ -205,14 +219,15 @@ impl<'a> Part<'a> {
 }
 
 /// While the load was at its target. One that changes by plan is at none.
-fn steady(load: &Load, sent: &[Sent]) -> Option<Span> {
+fn steady(load: &Load, shard: Option<Shard>, sent: &[Sent]) -> Option<Span> {
     let succeeded = sent.iter().filter(|sent| sent.is_timed && sent.succeeded());
     let latencies_us: Whole = succeeded.map(|sent| sent.elapsed_us).collect();
     let median_us = Statistic::P50.of(&latencies_us.summary(1.0))?;
     let window = match &load.shape {
         LoadShape::ClosedLoop { concurrency } => {
             let spans: Vec<Span> = sent.iter().map(Sent::span).collect();
-            steady_window(&spans, *concurrency, median_us)
+            let clients = shard.map_or(*concurrency, |shard| shard.share(*concurrency));
+            steady_window(&spans, clients, median_us)
         }
         LoadShape::OpenLoop { stages, .. } => match stages.as_slice() {
             [only] if only.from_per_s == only.to_per_s => steady_arrivals(sent, median_us),

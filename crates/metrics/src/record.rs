@@ -8,6 +8,7 @@ mod collect;
 mod conditions;
 mod instrument;
 mod journal;
+mod journals;
 mod limitations;
 mod line;
 mod load;
@@ -15,6 +16,7 @@ mod pauses;
 mod places;
 mod receipts;
 mod responses;
+mod shards;
 #[cfg(test)]
 mod tests;
 mod turnover;
@@ -41,6 +43,7 @@ pub(crate) use conditions::{
     NOT_VERIFIED, RETRIES_LABEL, RETURNED_MODELS_LABEL, TLS_TRUST_LABEL,
 };
 pub use journal::check_plan;
+pub use journals::{JournalEnd, moved_us};
 
 /// Most cases that a record holds itself; those of longer runs stand in a file beside it.
 pub const MAX_CASES_IN_RECORD: u64 = 10_000;
@@ -114,7 +117,7 @@ fn record_of(
         schema_version: 2,
         run_id: plan.name.clone(),
         status,
-        started_at: run.header.started_at,
+        started_at: run.journals.started_at,
         completed_at: completed_at(&run),
         phase: phase(plan),
         role: Role::Serving,
@@ -134,7 +137,7 @@ fn record_of(
         evidence,
         instrument,
         replicas: Vec::new(),
-        shards: Vec::new(),
+        shards: shards::reports(&run),
         turnover: turnover::report(turnover, &run, &load),
         windows,
         load,
@@ -196,8 +199,7 @@ fn phase(plan: &Plan) -> Phase {
 /// A run that was stopped or cut off is not completed, nor is one whose time was over before every
 /// declared request had an outcome, nor one with a grader that did not see every answer.
 fn status(run: &CollectedRun<'_>) -> RunStatus {
-    let has_finished =
-        run.trailer.as_ref().is_some_and(|trailer| trailer.reason == EndReason::Finished);
+    let has_finished = run.journals.end() == Some(EndReason::Finished);
     let count = |completion| run.measured.count(completion);
     let not_run = count(Completion::Cancelled) + count(Completion::NotSent);
     let ungraded = |sent: &Sent| sent.succeeded() && sent.graded.is_none();
@@ -209,13 +211,14 @@ fn status(run: &CollectedRun<'_>) -> RunStatus {
     }
 }
 
-/// The trailer's time, but never before the last end by the monotonic clock: the wall clock may
+/// The last trailer's time, but never before the last end by the monotonic clock: the wall clock may
 /// have been set back during the run.
 fn completed_at(run: &CollectedRun<'_>) -> Timestamp {
     let last_us = i64::try_from(run.last_us).unwrap_or(i64::MAX);
-    let last = run.header.started_at.unix_micros().saturating_add(last_us);
+    let last = run.journals.started_at.unix_micros().saturating_add(last_us);
     let last = Timestamp::from_unix_micros(last);
-    run.trailer.as_ref().map_or(last, |trailer| trailer.completed_at.max(last))
+    let trailers = run.journals.all.iter().filter_map(|journal| journal.trailer.as_ref());
+    trailers.map(|trailer| trailer.completed_at).fold(last, Timestamp::max)
 }
 
 fn counts(run: &Measured) -> Counts {

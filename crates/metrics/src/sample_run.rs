@@ -235,7 +235,7 @@ pub(crate) fn due(line: RequestLine, scheduled_ms: u64, queued_ms: Option<u64>) 
 pub(crate) fn measured(plan: &Plan, lines: &[RequestLine]) -> Measured {
     let mut gathered = Gathered::default();
     lines.iter().for_each(|line| gathered.push_timed(line));
-    gathered.close(plan, plan.load.requests)
+    gathered.close(plan, plan.load.requests, None)
 }
 
 /// What grades answers that are to end with a number.

@@ -109,6 +109,13 @@ impl Sent {
         }
     }
 
+    /// Moves it to a later time.
+    pub(crate) fn move_on(&mut self, by_us: u64) {
+        self.started_us = self.started_us.saturating_add(by_us);
+        let scheduled_us = self.scheduled_us().map(|us| us.saturating_add(by_us));
+        self.scheduled_us = scheduled_us.into();
+    }
+
     /// Moves it to an earlier time.
     pub(crate) fn move_back(&mut self, by_us: u64) {
         self.started_us = self.started_us.saturating_sub(by_us);

@@ -28,7 +28,14 @@ impl Whole {
 
     /// What figures need of them, each divided by `divisor`.
     pub(crate) fn summary(&self, divisor: f64) -> Summary {
-        Summary::of(|visit| visit(&self.short), self.long.clone(), divisor)
+        Self::summary_of(std::slice::from_ref(self), divisor)
+    }
+
+    /// What figures need of all the numbers of several.
+    pub(crate) fn summary_of(several: &[Self], divisor: f64) -> Summary {
+        let each = |visit: &mut dyn FnMut(&[u32])| several.iter().for_each(|it| visit(&it.short));
+        let long = several.iter().flat_map(|it| it.long.iter().copied()).collect();
+        Summary::of(each, long, divisor)
     }
 }
 

@@ -92,6 +92,13 @@ impl Shard {
         turn(load, index) % self.of == self.number - 1
     }
 
+    /// The one of so many that sends the request at this place of its stage; `None` where there are no
+    /// such parts.
+    #[must_use]
+    pub fn of_request(load: &Load, of: u64, index: u64) -> Option<Self> {
+        Self::new(turn(load, index).checked_rem(of)? + 1, of)
+    }
+
     /// How many of the first `requests` of a stage it sends.
     #[must_use]
     pub fn count(self, load: &Load, requests: u64) -> u64 {

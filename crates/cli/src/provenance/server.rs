@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use streamgauge_client::{ask, bounded};
-use streamgauge_metrics::SERVER_LABEL;
+use streamgauge_metrics::{MODELS_LISTED_LABEL, SERVER_LABEL, VERSION_LABEL};
 use streamgauge_schema::{Condition, Dialect, Digest, ServerIdentity};
 
 use super::condition;
@@ -63,10 +63,7 @@ pub(crate) fn of_server(identity: &ServerIdentity) -> anyhow::Result<Vec<Conditi
         let member = place.rsplit(' ').next()?;
         VERSIONS.contains(&member).then(|| text.clone())
     });
-    let mut told = vec![
-        condition("Models listed by the server", listed),
-        condition("Version stated by the server", version),
-    ];
+    let mut told = vec![condition(MODELS_LISTED_LABEL, listed), condition(VERSION_LABEL, version)];
     told.extend(digest(identity)?);
     Ok(told)
 }

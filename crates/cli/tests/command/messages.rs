@@ -18,7 +18,7 @@ use streamgauge_metrics::{
 use streamgauge_report::PageError;
 use streamgauge_schema::{
     CanonicalError, Dialect, Digest, Direction, FailureClass, GateStanding, GateStatistic,
-    GatesFault, Identifier, JsonPath, LengthProbe, Position, ReadError, SharedPrefix, Stage,
+    GatesFault, Identifier, JsonPath, LengthProbe, Position, ReadError, Shard, SharedPrefix, Stage,
     TextFault,
 };
 use streamgauge_sim::{ConnectionFaultSyntaxError, FaultSyntaxError, SimError};
@@ -334,6 +334,7 @@ fn of_records() {
         RecordError::NameTooLong { name: "x".repeat(40) },
         RecordError::NamesServer { member: "deployment.model" },
         RecordError::NotFinished { declared: 8, found: 7 },
+        RecordError::OtherShard { stage, index: 3, shard: Shard::new(2, 4).unwrap() },
         RecordError::Plan { contradiction: contradiction() },
         RecordError::PlanDiffers { plan: prompt, journal: Digest::of(b"journal") },
         RecordError::Receipt { prompt, contradiction: contradiction() },
@@ -342,6 +343,7 @@ fn of_records() {
         RecordError::RepeatedRequest { stage, index: 3 },
         RecordError::Scrapes { line: 7 },
         RecordError::ScrapeValues { line: 3 },
+        RecordError::Shards { problem: text("there are two of shard 2 of 4") },
         RecordError::TooManyRequests { stage, requests: 99_999_999 },
         RecordError::UndeclaredRequest { stage, index: 9, declared: 8 },
         RecordError::Unpublishable { text: text("http://host"), fault: TextFault::Url },

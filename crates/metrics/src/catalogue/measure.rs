@@ -38,7 +38,7 @@ impl Family {
             Source::Lags { .. } => {
                 let lags = &part.run.lags;
                 let missing = part.run.sent.len() as u64 - lags.responses;
-                (Box::new(lags.us.summary(1000.0)), missing)
+                (Box::new(lags.summary_ms()), missing)
             }
             Source::Requests { value, .. } => self.values(part, *value),
             Source::Tokens { .. } => self.tokens(part),

@@ -1,30 +1,36 @@
 //! The cases of a run: one for each declared request.
 
 use streamgauge_schema::{
-    Case, CaseOutcome, Completion, FailureStage, Identifier, Millis, Plan, PromptSource, PublicText,
+    Case, CaseOutcome, Completion, FailureStage, Identifier, Millis, PromptSource, PublicText,
 };
 
-use super::MAX_CASES_IN_RECORD;
+use super::{CollectedRun, MAX_CASES_IN_RECORD};
 use crate::graded::Graded;
-use crate::measured::Measured;
 use crate::sent::Sent;
 
 /// One case for each declared request, in their order, sent or not; of more than a record holds, one
 /// for each that was sent. A plan may declare millions, of which few were sent when it was stopped.
-pub(super) fn of(plan: &Plan, run: &Measured) -> impl Iterator<Item = Case> {
-    let kind = match plan.workload.source {
+pub(super) fn of(run: &CollectedRun<'_>) -> impl Iterator<Item = Case> {
+    let (load, measured) = (&run.plan.load, &run.measured);
+    let kind = match run.plan.workload.source {
         PromptSource::Dataset { .. } => "Dataset",
         PromptSource::Synthetic { .. } => "Synthetic",
         PromptSource::Turnover { .. } => "Turnover",
     };
-    let width = run.offered.to_string().len().max(2);
-    let mut sent = run.sent.iter().peekable();
-    let mut not_sent = match run.offered {
-        0..=MAX_CASES_IN_RECORD => run.offered - run.sent.len() as u64,
+    // Requests of a shard have the numbers that they have in the whole run.
+    let shard = run.journals.shard();
+    let all = shard.map_or(measured.offered, |_| load.requests);
+    let width = all.to_string().len().max(2);
+    let mut sent = measured.sent.iter().peekable();
+    let mut not_sent = match measured.offered {
+        0..=MAX_CASES_IN_RECORD => measured.offered - measured.sent.len() as u64,
         _ => 0,
     };
     let mut next = 0;
     std::iter::from_fn(move || {
+        while not_sent > 0 && shard.is_some_and(|shard| !shard.has(load, next)) {
+            next += 1;
+        }
         let index = next;
         // What was sent has its own number: where time ends a load, it is all that was due.
         let line =

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use streamgauge_schema::{
-    Case, CaseOutcome, Completion, Digest, Evidence, Grades, JournalHeader, JournalResumed,
-    JournalTrailer, Plan, RequestLine, RunRecordV2, ScrapeLine, Stage, Tally, TimeBasis,
+    Case, CaseOutcome, Completion, Digest, Evidence, Grades, JournalBegun, JournalHeader,
+    JournalResumed, JournalTrailer, Plan, RequestLine, RunRecordV2, ScrapeLine, Stage, Tally,
+    TimeBasis,
 };
 
 use super::instrument::InstrumentSums;
-use super::pauses::Pauses;
+use super::journals::{JournalEnd, Journals};
 use super::receipts::{Joined, Receipts};
 use super::responses::Responses;
 use super::{cases, journal, line, turnover};
@@ -18,7 +19,6 @@ use crate::graded::Graded;
 use crate::inflight::Span;
 use crate::kernel_basis::to_kernel_basis;
 use crate::measured::{Gathered, Measured};
-use crate::sent::Sent;
 use crate::server::{Scrapes, Times};
 use crate::turnover::TurnoverTally;
 
@@ -42,7 +42,7 @@ use crate::turnover::TurnoverTally;
 /// for line in lines {
 ///     match line? {
 ///         JournalLine::Request(line) => run.add(&line)?,
-///         JournalLine::Begun(_) => panic!("a whole run without a common start"),
+///         JournalLine::Begun(begun) => run.begun(&begun),
 ///         JournalLine::Resumed(resumed) => run.resumed(&resumed),
 ///         JournalLine::Trailer(trailer) => end = Some(trailer),
 ///         JournalLine::Header(_) => panic!("one header"),
@@ -57,9 +57,8 @@ use crate::turnover::TurnoverTally;
 #[derive(Debug)]
 pub struct RunCollector<'a> {
     plan: &'a Plan,
-    header: &'a JournalHeader,
+    journals: Journals<'a>,
     places: Places,
-    lines: u64,
     last_us: u64,
     gathered: Gathered,
     responses: Responses,
@@ -68,15 +67,13 @@ pub struct RunCollector<'a> {
     instrument: InstrumentSums,
     scrapes: Scrapes,
     warmup: Warmup,
-    pauses: Pauses,
 }
 
 /// A run whose journal was read to its end, and holds together.
 #[derive(Debug)]
 pub struct CollectedRun<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) header: &'a JournalHeader,
-    pub(super) trailer: Option<JournalTrailer>,
+    pub(super) journals: Journals<'a>,
     /// The last end of any request, warm-up included.
     pub(super) last_us: u64,
     pub(super) measured: Measured,
@@ -87,7 +84,6 @@ pub struct CollectedRun<'a> {
     pub(super) turnover: Option<TurnoverTally>,
     pub(super) instrument: InstrumentSums,
     pub(super) warmup: Warmup,
-    pub(super) pauses: Pauses,
 }
 
 /// What was sent before the measurement.
@@ -97,30 +93,39 @@ pub(super) struct Warmup {
     pub(super) succeeded: u64,
     /// The last end of any.
     last_us: u64,
-    /// The first of its places that has a second line.
-    again: Option<u64>,
     /// Its prompts, and those of the measured requests; without warm-up none are kept.
     prompts: BTreeSet<u64>,
     measured_prompts: Vec<u64>,
 }
 
 impl<'a> RunCollector<'a> {
-    /// Begins with a plan and the header of its journal.
+    /// Begins with a plan and the header of its journal: of a whole run, or of a shard by itself.
     ///
     /// # Errors
     /// When the plan contradicts itself or holds too many requests, or when the journal was written
     /// for another plan.
     pub fn new(plan: &'a Plan, header: &'a JournalHeader) -> Result<Self, RecordError> {
-        journal::check_plan(plan)?;
-        let digest = Digest::of_value(plan)?;
-        if digest != header.plan_sha256 {
-            return Err(RecordError::PlanDiffers { plan: digest, journal: header.plan_sha256 });
-        }
-        Ok(Self {
+        check_headers(plan, std::slice::from_ref(header))?;
+        Ok(Self::of(plan, Journals::one(plan, header)))
+    }
+
+    /// Begins with a plan and the headers of the journals of its shards, in any order; those that are
+    /// not there are missing in the record. Lines go to [`Self::add_to`] and the ends of journals to
+    /// [`Self::end`], and the figures are those of one run, on the time line of [`moved_us`](crate::moved_us).
+    ///
+    /// # Errors
+    /// As [`Self::new`]; and when a journal is of no shard, two are of the same, or they are of different
+    /// numbers of shards.
+    pub fn merged(plan: &'a Plan, headers: &'a [JournalHeader]) -> Result<Self, RecordError> {
+        check_headers(plan, headers)?;
+        Ok(Self::of(plan, Journals::merged(plan, headers)?))
+    }
+
+    fn of(plan: &'a Plan, journals: Journals<'a>) -> Self {
+        Self {
             plan,
-            header,
+            journals,
             places: Places::default(),
-            lines: 0,
             last_us: 0,
             gathered: Gathered::default(),
             responses: Responses::default(),
@@ -129,8 +134,7 @@ impl<'a> RunCollector<'a> {
             instrument: InstrumentSums::default(),
             scrapes: Scrapes::default(),
             warmup: Warmup::default(),
-            pauses: Pauses::default(),
-        })
+        }
     }
 
     /// Takes the receipts of the run's graders, which is done before its first line. What graded the
@@ -145,26 +149,60 @@ impl<'a> RunCollector<'a> {
     /// The run was taken up again here. Of what stands before it only those lines are to be given that
     /// still count, as `JournalReader` does.
     pub fn resumed(&mut self, resumed: &JournalResumed) {
-        self.pauses.add(resumed, &self.header.conditions);
+        self.end(
+            0,
+            JournalEnd { resumptions: std::slice::from_ref(resumed), ..Default::default() },
+        );
+    }
+
+    /// The measured part began here.
+    pub fn begun(&mut self, begun: &JournalBegun) {
+        self.end(0, JournalEnd { begun: Some(begun), ..Default::default() });
+    }
+
+    /// Takes what the journal at this place of the headers said besides its requests.
+    ///
+    /// # Panics
+    /// When there is no such journal.
+    pub fn end(&mut self, journal: usize, end: JournalEnd<'_>) {
+        let journal = self.journals.given(journal);
+        let header = journal.header;
+        end.resumptions.iter().for_each(|it| journal.pauses.add(it, &header.conditions));
+        journal.begun = end.begun.copied().or(journal.begun);
+        journal.trailer = end.trailer.cloned().or(journal.trailer.take());
     }
 
     /// Takes a line.
     ///
     /// # Errors
-    /// When the plan does not hold its request, when the request had a line before, or when the line
-    /// contradicts itself or its receipt. Where a grader is set, also when another measured request
-    /// has the same prompt: receipts are joined by it.
+    /// When the plan does not hold its request, or another shard has it, when the request had a line
+    /// before, or when the line contradicts itself or its receipt. Where a grader is set, also when another
+    /// measured request has the same prompt: receipts are joined by it.
     pub fn add(&mut self, line: &RequestLine) -> Result<(), RecordError> {
+        self.add_to(0, line)
+    }
+
+    /// Takes a line of the journal at this place of the headers, with the stamps that it has there.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    ///
+    /// # Panics
+    /// When there is no such journal.
+    pub fn add_to(&mut self, journal: usize, line: &RequestLine) -> Result<(), RecordError> {
         let (stage, index) = (line.stage, line.index);
         let declared = journal::declared(self.plan, stage);
         if index >= declared {
             return Err(RecordError::UndeclaredRequest { stage, index, declared });
         }
+        self.journals.note(journal, stage, index)?;
         if !self.places.insert(stage, index) {
             match stage {
                 Stage::Measured => return Err(RecordError::RepeatedRequest { stage, index }),
                 // It is done again when the run is taken up.
-                Stage::Warmup => _ = self.warmup.again.get_or_insert(index),
+                Stage::Warmup => {
+                    _ = self.journals.given(journal).warmup_again.get_or_insert(index);
+                }
             }
         }
         line::check(self.plan, line).map_err(|contradiction| RecordError::Contradiction {
@@ -172,17 +210,19 @@ impl<'a> RunCollector<'a> {
             index,
             contradiction,
         })?;
-        self.lines += 1;
-        self.last_us = self.last_us.max(line.started_us.saturating_add(line.elapsed_us));
+        let moved_us = self.journals.given(journal).moved_us;
+        let end_us = line.started_us.saturating_add(line.elapsed_us).saturating_add(moved_us);
+        self.last_us = self.last_us.max(end_us);
         let has_warmup = self.plan.load.warmup > 0;
         match stage {
             Stage::Measured => {
                 if has_warmup {
                     self.warmup.measured_prompts.push(short(&line.prompt_sha256));
                 }
-                self.add_measured(line)?;
+                self.gathered.journal = self.journals.place(journal);
+                self.add_measured(line, moved_us)?;
             }
-            Stage::Warmup => self.warmup.add(line),
+            Stage::Warmup => self.warmup.add(line, end_us),
         }
         Ok(())
     }
@@ -196,7 +236,7 @@ impl<'a> RunCollector<'a> {
         self.scrapes.add(line)
     }
 
-    fn add_measured(&mut self, line: &RequestLine) -> Result<(), RecordError> {
+    fn add_measured(&mut self, line: &RequestLine, moved_us: u64) -> Result<(), RecordError> {
         let expect_model = &self.plan.target.expect_model;
         let joined = self.receipts.join(line, self.plan)?;
         if let Some(turnover) = &mut self.turnover {
@@ -218,6 +258,7 @@ impl<'a> RunCollector<'a> {
         }
         if let Some(sent) = self.gathered.sent.last_mut() {
             sent.graded = graded;
+            sent.move_on(moved_us);
         }
         Ok(())
     }
@@ -225,41 +266,41 @@ impl<'a> RunCollector<'a> {
     /// Ends with the journal's trailer; `None` when it has none, as the run was cut off.
     ///
     /// # Errors
+    /// As [`Self::finish`].
+    pub fn close(
+        mut self,
+        trailer: Option<&JournalTrailer>,
+    ) -> Result<CollectedRun<'a>, RecordError> {
+        self.end(0, JournalEnd { trailer, ..Default::default() });
+        self.finish()
+    }
+
+    /// Ends where every journal's end was given.
+    ///
+    /// # Errors
     /// When lines are missing, when requests are not due in their order, or when a receipt has the
     /// prompt of no request that succeeded.
-    pub fn close(self, trailer: Option<&JournalTrailer>) -> Result<CollectedRun<'a>, RecordError> {
-        let plan = self.plan;
-        let is_resumed = self.pauses.count() > 0;
-        if let Some(index) = self.warmup.again.filter(|_| !is_resumed) {
-            return Err(RecordError::RepeatedRequest { stage: Stage::Warmup, index });
-        }
-        if let Some(trailer) = trailer {
-            let measured = is_resumed.then_some(self.gathered.sent.len() as u64);
-            journal::check_end(plan, self.lines, self.pauses.dropped, measured, trailer)?;
-        }
+    pub fn finish(self) -> Result<CollectedRun<'a>, RecordError> {
+        let (plan, journals) = (self.plan, self.journals);
+        journals.check_ends()?;
         let mut gathered = self.gathered;
         gathered.sent.sort_unstable_by_key(|sent| sent.index);
-        for segment in 0..=self.pauses.count() {
-            let within = |sent: &&Sent| self.pauses.segment_of(sent) == segment;
-            journal::check_due_times(gathered.sent.iter().filter(within))?;
+        journal::check_due_times(&journals, &gathered.sent)?;
+        let is_resumed = journals.taken_up() > 0;
+        if let [only] = journals.all.as_slice()
+            && !journals.is_merged()
+        {
+            only.pauses.take_out(&mut gathered.sent);
         }
-        self.pauses.take_out(&mut gathered.sent);
-        let sent = &gathered.sent;
-        let offered = match trailer {
-            _ if !journal::ends_by_time(&plan.load) => plan.load.requests,
-            // What was sent is what was due.
-            Some(_) => sent.len() as u64,
-            // Whatever came before the last line was due, but some of it was lost.
-            None => sent.iter().map(|sent| sent.index + 1).max().unwrap_or(0),
-        };
+        let offered = journals.offered();
         // A run that was cut off has lost the spans of what was under way.
-        let may_be_lost = offered > sent.len() as u64 || journal::ends_by_time(&plan.load);
-        let mut measured = gathered.close(plan, offered);
-        if is_resumed {
-            // Where it broke off the load was not at its target.
+        let may_be_lost = offered > gathered.sent.len() as u64 || journal::ends_by_time(&plan.load);
+        let mut measured = gathered.close(plan, offered, journals.shard());
+        if is_resumed || !journals.missing().is_empty() {
+            // Where it broke off, and where a part was missing, the load was not at its target.
             measured.steady = None;
         }
-        if lists_expected_alone(plan, self.header, &self.pauses, trailer) {
+        if journals.list_expected_alone() {
             measured
                 .sent
                 .iter_mut()
@@ -268,19 +309,20 @@ impl<'a> RunCollector<'a> {
         }
         let joined = self.receipts.close()?;
         measured.is_graded = joined.is_some();
-        measured.lacks_spans = is_resumed || trailer.is_none() && may_be_lost;
+        measured.lacks_spans = is_resumed || !journals.is_whole() && may_be_lost;
         if plan.instrument.server_metrics.is_some() {
             let span = measured.spans().reduce(Span::with);
-            let (warm_us, is_whole) = (self.warmup.last_us, trailer.is_some());
+            let (warm_us, is_whole) = (self.warmup.last_us, journals.is_whole());
             let times = Times { warm_us, measured: span, is_whole };
-            // Of a run that broke off the server's counts say nothing.
-            let scrapes = if is_resumed { Scrapes::default() } else { self.scrapes };
+            // Of a run that broke off the server's counts say nothing, and of a shard they count what
+            // others sent too.
+            let is_left_out = is_resumed || journals.of() > 1;
+            let scrapes = if is_left_out { Scrapes::default() } else { self.scrapes };
             measured.server = Some(scrapes.figures(times));
         }
         Ok(CollectedRun {
             plan,
-            header: self.header,
-            trailer: trailer.cloned(),
+            journals,
             last_us: self.last_us,
             measured,
             responses: self.responses,
@@ -288,22 +330,31 @@ impl<'a> RunCollector<'a> {
             turnover: self.turnover,
             instrument: self.instrument,
             warmup: self.warmup,
-            pauses: self.pauses,
         })
+    }
+}
+
+/// Holds a plan to itself, and the journals to it.
+fn check_headers(plan: &Plan, headers: &[JournalHeader]) -> Result<(), RecordError> {
+    journal::check_plan(plan)?;
+    let digest = Digest::of_value(plan)?;
+    match headers.iter().map(|header| header.plan_sha256).find(|journal| *journal != digest) {
+        Some(journal) => Err(RecordError::PlanDiffers { plan: digest, journal }),
+        None => Ok(()),
     }
 }
 
 impl CollectedRun<'_> {
     /// Whether a server whose responses name no model listed the expected one alone.
     pub(super) fn lists_expected_alone(&self) -> bool {
-        lists_expected_alone(self.plan, self.header, &self.pauses, self.trailer.as_ref())
+        self.journals.list_expected_alone()
     }
 
     /// One case for each declared request, in their order. Where there are more than
     /// [a record holds](crate::MAX_CASES_IN_RECORD) they stand in `cases.jsonl`, and requests that were
     /// never sent have none: `load.not_sent` counts them.
     pub fn cases(&self) -> impl Iterator<Item = Case> {
-        cases::of(self.plan, &self.measured)
+        cases::of(self)
     }
 
     /// How often each measured prompt was sent, and how often its answer passed; `None` where no grader
@@ -342,9 +393,9 @@ impl CollectedRun<'_> {
 }
 
 impl Warmup {
-    fn add(&mut self, line: &RequestLine) {
+    fn add(&mut self, line: &RequestLine, end_us: u64) {
         self.sent += 1;
-        self.last_us = self.last_us.max(line.started_us.saturating_add(line.elapsed_us));
+        self.last_us = self.last_us.max(end_us);
         self.succeeded += u64::from(line.completion == Completion::Succeeded);
         self.prompts.insert(short(&line.prompt_sha256));
     }
@@ -353,21 +404,6 @@ impl Warmup {
     pub(super) fn shared_prompts(&self) -> u64 {
         self.measured_prompts.iter().filter(|prompt| self.prompts.contains(prompt)).count() as u64
     }
-}
-
-/// Whether a server whose responses name no model listed the expected one, and no other, before and
-/// after the run.
-fn lists_expected_alone(
-    plan: &Plan,
-    header: &JournalHeader,
-    pauses: &Pauses,
-    trailer: Option<&JournalTrailer>,
-) -> bool {
-    let after = trailer.and_then(|trailer| trailer.listed_models.as_ref());
-    let is_alone = |models: &Vec<String>| models.as_slice() == [plan.target.expect_model.as_str()];
-    let between = pauses.listed_models.iter().map(Option::as_ref);
-    let mut lists = [header.listed_models.as_ref(), after].into_iter().chain(between);
-    !plan.target.dialect.names_model() && lists.all(|list| list.is_some_and(is_alone))
 }
 
 /// A digest in eight bytes; two different ones of a run agree with a chance of one in a million.

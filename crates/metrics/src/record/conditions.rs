@@ -1,6 +1,7 @@
 //! The conditions of a run, as labels and values. Endpoints, headers and paths are none of them.
 
 mod load_shape;
+mod of_headers;
 mod prompts;
 
 use streamgauge_schema::{
@@ -30,6 +31,8 @@ const RESUMED_LABEL: &str = "Times taken up again";
 /// What stands there when no response named a model.
 pub(crate) const NO_MODEL_NAMED: &str = "None named";
 
+pub(super) use of_headers::differing;
+
 pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> {
     let plan = run.plan;
     let mut conditions = Vec::new();
@@ -47,12 +50,12 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     if !plan.request.extra_body.is_empty() {
         say("Extra request members", text(extra_members(plan)?)?)?;
     }
-    say(LOAD_SHAPE_LABEL, text(load_shape::of(plan)?)?)?;
+    say(LOAD_SHAPE_LABEL, text(load_shape::of(plan, run.journals.shard())?)?)?;
     if plan.load.warmup > 0 {
         say("Warm-up", text(warmup(run))?)?;
     }
-    if run.pauses.count() > 0 {
-        say(RESUMED_LABEL, text(run.pauses.count().to_string())?)?;
+    if run.journals.taken_up() > 0 {
+        say(RESUMED_LABEL, text(run.journals.taken_up().to_string())?)?;
     }
     if let Some(joined) = &run.joined {
         let grading = joined.grading;
@@ -85,7 +88,7 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     say(RETURNED_MODELS_LABEL, returned_models(run)?)?;
     say("Cache state", text(cache_state(run))?)?;
     conditions.extend(plan.conditions.iter().cloned());
-    conditions.extend(run.header.conditions.iter().cloned());
+    conditions.extend(of_headers::stated(&run.journals)?);
     Ok(conditions)
 }
 

@@ -7,7 +7,7 @@ use crate::client_limited::{client_limited, delay_ms};
 use crate::error::RecordError;
 use crate::sent::Sent;
 use crate::statistic::Statistic;
-use crate::whole::Whole;
+use crate::whole::{Summary, Whole};
 
 /// Sums over measured requests.
 #[derive(Debug, Default)]
@@ -46,8 +46,9 @@ pub(super) fn report(
     metrics: &[Metric],
 ) -> Result<InstrumentReport, RecordError> {
     let (instrument, sums) = (&run.plan.instrument, &run.instrument);
-    let lag = spread(&run.measured.lags.us);
-    let lateness = spread(&run.measured.sent.iter().filter_map(Sent::lateness_us).collect());
+    let lag = spread(&run.measured.lags.summary_ms());
+    let lateness = run.measured.sent.iter().filter_map(Sent::lateness_us).collect::<Whole>();
+    let lateness = spread(&lateness.summary(1000.0));
     Ok(InstrumentReport {
         version: text(run.plan.instrument_version.as_str())?,
         time_basis: instrument.time_basis,
@@ -62,11 +63,11 @@ pub(super) fn report(
     })
 }
 
-fn spread(us: &Whole) -> Option<Spread> {
-    let summary = us.summary(1000.0);
+/// `None` where there is nothing.
+pub(super) fn spread(summary: &Summary) -> Option<Spread> {
     Some(Spread {
-        median: Statistic::P50.of(&summary)?,
-        p99: Statistic::P99.of(&summary)?,
-        max: Statistic::Max.of(&summary)?,
+        median: Statistic::P50.of(summary)?,
+        p99: Statistic::P99.of(summary)?,
+        max: Statistic::Max.of(summary)?,
     })
 }

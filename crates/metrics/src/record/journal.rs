@@ -5,6 +5,7 @@ use streamgauge_schema::{
     TimeBasis, TurnoverReport,
 };
 
+use super::journals::Journals;
 use super::places::Places;
 use super::turnover;
 use crate::error::RecordError;
@@ -129,48 +130,51 @@ pub(super) fn grading_fault(grading: &Grading) -> Option<String> {
     })
 }
 
-/// Holds the journal's end to the lines that are there. `dropped` lines count no more; `measured` are the
-/// measured ones of a run that was taken up again, whose warm-up has no number of its own.
+/// Holds the journal's end to its lines, among them those that count no more: their number, and how many
+/// requests were to have one and have.
 pub(super) fn check_end(
-    plan: &Plan,
-    found: u64,
-    dropped: u64,
-    measured: Option<u64>,
+    load: &Load,
+    lines: u64,
+    (declared, found): (u64, u64),
     trailer: &JournalTrailer,
 ) -> Result<(), RecordError> {
     let announced = trailer.lines;
-    if announced != found.saturating_add(dropped) {
-        return Err(RecordError::LinesMissing { announced, found: found.saturating_add(dropped) });
+    if announced != lines {
+        return Err(RecordError::LinesMissing { announced, found: lines });
     }
-    let (all, found) = match measured {
-        Some(measured) => (plan.load.requests, measured),
-        None => (Stage::ALL.iter().map(|stage| declared(plan, *stage)).sum(), found),
-    };
     // Where time ends a load, it may end before all of its requests were sent.
-    if trailer.reason == EndReason::Finished && plan.load.duration_ms.is_none() && found < all {
-        return Err(RecordError::NotFinished { declared: all, found });
+    if trailer.reason == EndReason::Finished && load.duration_ms.is_none() && found < declared {
+        return Err(RecordError::NotFinished { declared, found });
     }
     Ok(())
 }
 
-/// Requests are due in their order.
-pub(super) fn check_due_times<'a>(sent: impl Iterator<Item = &'a Sent>) -> Result<(), RecordError> {
-    let due = |sent: &Sent| sent.scheduled_us().unwrap_or(0);
-    let mut before: Option<&Sent> = None;
+/// Requests are due in their order, in each journal and between its pauses; `sent` are in their order.
+pub(super) fn check_due_times(journals: &Journals<'_>, sent: &[Sent]) -> Result<(), RecordError> {
+    let segments = journals.all.iter().map(|journal| vec![None; journal.pauses.count() + 1]);
+    let mut before: Vec<Vec<Option<&Sent>>> = segments.collect();
     for after in sent {
-        if let Some(before) = before.filter(|before| after.scheduled_us() < before.scheduled_us()) {
-            return Err(RecordError::Contradiction {
-                stage: Stage::Measured,
-                index: after.index,
-                contradiction: format!(
-                    "scheduled_us is {}, that of request {} before it is {}",
-                    due(after),
-                    before.index,
-                    due(before)
-                ),
-            });
+        let Some(at) = journals.place_of(after.index) else { continue };
+        let last = &mut before[at][journals.segment_of(at, after)];
+        let early = last.filter(|before| after.scheduled_us() < before.scheduled_us());
+        if let Some(before) = early {
+            return Err(due_before(after, before));
         }
-        before = Some(after);
+        *last = Some(after);
     }
     Ok(())
+}
+
+fn due_before(after: &Sent, before: &Sent) -> RecordError {
+    let due = |sent: &Sent| sent.scheduled_us().unwrap_or(0);
+    RecordError::Contradiction {
+        stage: Stage::Measured,
+        index: after.index,
+        contradiction: format!(
+            "scheduled_us is {}, that of request {} before it is {}",
+            due(after),
+            before.index,
+            due(before)
+        ),
+    }
 }

@@ -5,6 +5,7 @@ mod answers;
 mod responses;
 mod schedule;
 mod server;
+mod shards;
 
 use streamgauge_schema::{EvidenceMode, InstrumentReport, LoadReport, Plan, PublicText, TimeBasis};
 
@@ -39,9 +40,17 @@ pub(super) fn of(
         evidence(plan),
         not_verified(plan),
         through_proxy(plan),
+        shards::one_alone(run),
         schedule::stopped(run, load),
+        shards::missing(run),
+        shards::ended_early(run),
         schedule::taken_up(run),
+        shards::taken_up(run),
         schedule::changed_meanwhile(run),
+        shards::servers_differ(run),
+        shards::started_differently(run),
+        shards::clocks(run),
+        shards::server_metrics(run),
         schedule::invalid_stages(run, load),
         responses::contaminated(run),
         not_succeeded(load),

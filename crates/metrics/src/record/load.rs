@@ -31,7 +31,7 @@ pub(super) fn report(run: &CollectedRun<'_>, status: RunStatus) -> LoadReport {
         max_failure_ratio: plan.max_failure_ratio,
         performance_eligible: false,
         late_after_ms: measured.is_scheduled.then(|| Millis::from_micros(LATE_AFTER_US)),
-        stages: stages(&plan.load.shape, measured),
+        stages: stages(run),
     };
     let grounds = Grounds {
         completed: status == RunStatus::Completed,
@@ -50,16 +50,20 @@ pub(super) fn contracts_broken(run: &Measured) -> u64 {
 
 /// What became of each stage of a schedule. Its requests follow each other, so a request's place
 /// says to which stage it belongs, whenever it was sent.
-fn stages(shape: &LoadShape, run: &Measured) -> Vec<StageReport> {
-    let planned: Vec<u64> = match shape {
+fn stages(run: &CollectedRun<'_>) -> Vec<StageReport> {
+    let load = &run.plan.load;
+    let planned: Vec<u64> = match &load.shape {
         LoadShape::ClosedLoop { .. } | LoadShape::ClosedStages { .. } => return Vec::new(),
         LoadShape::OpenLoop { stages, .. } => stages.iter().map(|stage| stage.requests).collect(),
-        LoadShape::Trace { .. } => vec![run.offered],
+        LoadShape::Trace { .. } => vec![load.requests],
     };
-    let (mut rest, mut from) = (run.sent.as_slice(), 0);
-    let stage = |planned| {
-        from += planned;
-        let (of_stage, later) = rest.split_at(rest.partition_point(|sent| sent.index < from));
+    let part = |requests| run.journals.shard().map_or(requests, |it| it.count(load, requests));
+    let (mut rest, mut end) = (run.measured.sent.as_slice(), 0);
+    let stage = |requests| {
+        let begin = end;
+        end += requests;
+        let planned = part(end) - part(begin);
+        let (of_stage, later) = rest.split_at(rest.partition_point(|sent| sent.index < end));
         rest = later;
         let (sent, late) =
             (of_stage.len() as u64, of_stage.iter().filter(|sent| is_late(sent)).count());
@@ -84,7 +88,7 @@ pub(super) fn serving_cell(run: &CollectedRun<'_>, metrics: &[Metric]) -> Perfor
         actual_input_tokens_min: input_tokens().min(),
         actual_input_tokens_max: input_tokens().max(),
         cache_state: plan.cache_state.clone(),
-        client_concurrency_limit: plan.load.shape.max_inflight().unwrap_or(measured.offered),
+        client_concurrency_limit: concurrency_limit(run),
         observed_peak_inflight: figure(metrics, PEAK_INFLIGHT).map(|peak| peak as u64),
         stream_interval_basis: if run.responses.with_gaps > 0 {
             IntervalBasis::SseChunks
@@ -94,6 +98,12 @@ pub(super) fn serving_cell(run: &CollectedRun<'_>, metrics: &[Metric]) -> Perfor
         token_accounting: plan.token_accounting.clone(),
         transport_successes: measured.count(Completion::Succeeded),
     }
+}
+
+/// Most requests that the client has under way at once.
+pub(super) fn concurrency_limit(run: &CollectedRun<'_>) -> u64 {
+    let limit = run.plan.load.shape.max_inflight();
+    limit.map_or(run.measured.offered, |limit| run.journals.share(limit))
 }
 
 pub(super) fn windows(run: &Measured, metrics: &[Metric]) -> Windows {

@@ -38,8 +38,8 @@ impl Pauses {
     }
 
     /// Between which pauses a request began.
-    pub(super) fn segment_of(&self, sent: &Sent) -> usize {
-        self.at_us.partition_point(|at_us| *at_us <= sent.started_us)
+    pub(super) fn segment_of(&self, started_us: u64) -> usize {
+        self.at_us.partition_point(|at_us| *at_us <= started_us)
     }
 
     /// Moves what began after a pause so far back that its first request begins as the last one before
@@ -52,7 +52,7 @@ impl Pauses {
         let mut spans: Vec<Option<Span>> = vec![None; self.count() + 1];
         for one in sent.iter() {
             let span = one.span();
-            let whole = &mut spans[self.segment_of(one)];
+            let whole = &mut spans[self.segment_of(one.started_us)];
             *whole = Some(whole.map_or(span, |whole| Span {
                 from_us: whole.from_us.min(span.from_us),
                 to_us: whole.to_us.max(span.to_us),
@@ -69,7 +69,7 @@ impl Pauses {
             })
             .collect();
         for one in sent {
-            one.move_back(back_us[self.segment_of(one)]);
+            one.move_back(back_us[self.segment_of(one.started_us)]);
         }
     }
 }

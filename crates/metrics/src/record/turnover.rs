@@ -3,6 +3,7 @@
 use streamgauge_schema::{LoadReport, OutputPolicy, Plan, PromptSource, TurnoverReport};
 
 use super::CollectedRun;
+use super::load::concurrency_limit;
 use crate::turnover::TurnoverTally;
 
 /// What a wrong answer means for the run; `None` of a run that is no turnover.
@@ -20,11 +21,13 @@ pub(super) fn report(
     load: &LoadReport,
 ) -> Option<TurnoverReport> {
     let (plan, offered) = (run.plan, run.measured.offered);
+    let all = 0..plan.load.requests;
     let PromptSource::Turnover { count, policy, .. } = plan.workload.source else { return None };
     let mut sent = run.measured.sent.iter().map(|sent| sent.index).peekable();
-    let unsent = (0..offered).filter(move |index| sent.next_if_eq(index).is_none());
+    let unsent = all.filter(|index| run.journals.has(*index));
+    let unsent = unsent.filter(move |index| sent.next_if_eq(index).is_none());
     let outcome = tally?.close(unsent, load.performance_eligible)?;
-    let waves = waves(offered, plan.load.shape.max_inflight().unwrap_or(offered));
+    let waves = waves(offered, concurrency_limit(run));
     Some(TurnoverReport { policy, count, waves, outcome })
 }
 

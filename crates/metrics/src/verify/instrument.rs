@@ -116,7 +116,7 @@ fn names(ids: &[Identifier]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn check_spread(path: JsonPath, spread: &Spread, least: f64, rules: &mut Rules) {
+pub(super) fn check_spread(path: JsonPath, spread: &Spread, least: f64, rules: &mut Rules) {
     let Spread { median, p99, max } = *spread;
     rules.check(
         "spreads-rise",

@@ -2,7 +2,7 @@
 
 use streamgauge_schema::{
     Calibration, Case, Counts, Deployment, Evidence, InstrumentReport, Interval, JsonPath,
-    LoadReport, Metric, Millis, Performance, RunRecord, Spread, StageReport, Window,
+    LoadReport, Metric, Millis, Performance, RunRecord, ShardReport, Spread, StageReport, Window,
 };
 
 use super::at;
@@ -43,6 +43,9 @@ pub(super) fn visit(record: &mut RunRecord, visit: &mut Visit<'_>) {
             }
             instrument(&mut record.instrument, visit);
             load(&mut record.load, visit);
+            for (index, found) in record.shards.iter_mut().enumerate() {
+                shard(index, found, visit);
+            }
             for (name, window) in
                 [("whole", &mut record.windows.whole), ("steady", &mut record.windows.steady)]
             {
@@ -193,6 +196,34 @@ fn stage(index: usize, found: &mut StageReport, visit: &mut Visit<'_>) {
     ] {
         let path = || at("load.stages").index(index).key(key);
         visit(&path, Number::Count(counted));
+    }
+}
+
+fn shard(index: usize, found: &mut ShardReport, visit: &mut Visit<'_>) {
+    let within = |key: &'static str| move || at("shards").index(index).key(key);
+    for (key, counted) in [
+        ("number", &mut found.number),
+        ("of", &mut found.of),
+        ("offered", &mut found.offered),
+        ("sent", &mut found.sent),
+        ("taken_up", &mut found.taken_up),
+    ] {
+        visit(&within(key), Number::Count(counted));
+    }
+    if let Some(late) = &mut found.began_late_ms {
+        visit(&within("began_late_ms"), Number::Millis(late));
+    }
+    if let Some(clock) = &mut found.clock {
+        let path = || within("clock")().key("max_error_ms");
+        visit(&path, Number::Millis(&mut clock.max_error_ms));
+    }
+    for (key, delay) in [
+        ("observer_lag_ms", &mut found.observer_lag_ms),
+        ("dispatch_lateness_ms", &mut found.dispatch_lateness_ms),
+    ] {
+        if let Some(delay) = delay {
+            spread(&within(key), delay, visit);
+        }
     }
 }
 

@@ -175,6 +175,7 @@ fn header_of(plan: &Plan) -> JournalHeader {
         started_monotonic_ns: None,
         listed_models: None,
         conditions: Vec::new(),
+        shard: None,
     }
 }
 

@@ -1,14 +1,15 @@
 //! The shape of a load as one text: two loads are alike when their texts are. One that is too long
 //! for a published text is named by its digest.
 
-use streamgauge_schema::{Arrivals, ClientStage, Digest, Load, LoadShape, Plan, RateStage};
+use streamgauge_schema::{Arrivals, ClientStage, Digest, Load, LoadShape, Plan, RateStage, Shard};
 
 use crate::error::RecordError;
 
 /// Most characters of a published text.
 const MOST_CHARS: usize = 240;
 
-pub(super) fn of(plan: &Plan) -> Result<String, RecordError> {
+/// A shard by itself is no load that another run has, but for the same one of another.
+pub(super) fn of(plan: &Plan, shard: Option<Shard>) -> Result<String, RecordError> {
     let Load { shape, requests, duration_ms, warmup, .. } = &plan.load;
     let length = match duration_ms {
         None => format!("{requests} requests"),
@@ -17,7 +18,8 @@ pub(super) fn of(plan: &Plan) -> Result<String, RecordError> {
             format!("{ms} ms, {limit}{requests} requests, grace {} ms", plan.limits.grace_ms)
         }
     };
-    let length = format!("{length} after {warmup} of warm-up");
+    let part = shard.map_or_else(String::new, |shard| format!("; shard {shard} alone"));
+    let length = format!("{length} after {warmup} of warm-up{part}");
     let text = format!("{}; {length}", in_words(plan));
     if text.chars().count() <= MOST_CHARS {
         return Ok(text);

@@ -1,6 +1,6 @@
 //! What the figures do not say of the load: what was late, cut, or not offered at all.
 
-use streamgauge_schema::{EndReason, LoadReport, StageReport};
+use streamgauge_schema::{EndReason, LoadReport, PublicText, Stage, StageReport};
 
 use crate::record::CollectedRun;
 use crate::record::journal::ends_by_time;
@@ -10,10 +10,14 @@ use crate::request::millis;
 /// Why a run did not come to its end. What was under way when one was cut off has no line.
 pub(super) fn stopped(run: &CollectedRun<'_>, load: &LoadReport) -> Option<String> {
     let (cancelled, not_sent) = (load.cancelled, load.not_sent);
-    let reason = match run.trailer.as_ref().map(|trailer| trailer.reason) {
+    let reason = match run.journals.end() {
         None => {
+            let journal = match run.journals.is_merged() {
+                true => "not every shard's journal is there and has an end",
+                false => "its journal has no end",
+            };
             return Some(format!(
-                "The run was cut off: its journal has no end. Requests cut under way: {cancelled}; \
+                "The run was cut off: {journal}. Requests cut under way: {cancelled}; \
                  never sent or lost under way: {not_sent}."
             ));
         }
@@ -31,12 +35,12 @@ pub(super) fn stopped(run: &CollectedRun<'_>, load: &LoadReport) -> Option<Strin
 
 /// What a run that was taken up again does not say.
 pub(super) fn taken_up(run: &CollectedRun<'_>) -> Option<String> {
-    let times = run.pauses.count();
+    let times = run.journals.taken_up();
     let server = match run.plan.instrument.server_metrics {
         Some(_) => "; what the server said of itself is left out",
         None => "",
     };
-    (times > 0).then(|| {
+    (times > 0 && !run.journals.is_merged()).then(|| {
         format!(
             "The run broke off and was taken up again: {times}. What was under way was asked again; \
              the time between is in no rate, and there is neither a steady window nor a peak in \
@@ -48,7 +52,13 @@ pub(super) fn taken_up(run: &CollectedRun<'_>) -> Option<String> {
 /// What was no longer as in the beginning when a run was taken up again.
 pub(super) fn changed_meanwhile(run: &CollectedRun<'_>) -> Option<String> {
     const MOST: usize = 3;
-    let changed = &run.pauses.changed;
+    let all = run.journals.all.iter().flat_map(|journal| &journal.pauses.changed);
+    let mut changed: Vec<&PublicText> = Vec::new();
+    for label in all {
+        if !changed.contains(&label) {
+            changed.push(label);
+        }
+    }
     let named: Vec<&str> = changed.iter().take(MOST).map(|label| label.as_str()).collect();
     let more = match changed.len().saturating_sub(MOST) {
         0 => String::new(),
@@ -68,7 +78,7 @@ pub(super) fn invalid_stages(run: &CollectedRun<'_>, load: &LoadReport) -> Optio
     let invalid = || load.stages.iter().filter(|stage| !stage.valid);
     let sum = |of: fn(&StageReport) -> u64| invalid().map(of).sum::<u64>();
     let (unsent, planned) = (sum(|stage| stage.unsent), sum(|stage| stage.planned));
-    let (offered, sent) = match run.trailer {
+    let (offered, sent) = match run.journals.end() {
         Some(_) => ("were not offered", "never sent"),
         None => ("are not known to have been offered", "never sent or lost under way"),
     };
@@ -104,11 +114,11 @@ pub(super) fn ended_by_its_limit(run: &CollectedRun<'_>) -> Option<String> {
     let last_us = sent.iter().map(|sent| sent.started_us).max()?;
     let end_us = first_us.saturating_add(length_ms.saturating_mul(1000));
     let was_free = sent.iter().any(|sent| (last_us..end_us).contains(&sent.span().to_us));
-    (sent.len() as u64 == load.requests && was_free).then(|| {
+    let most = run.journals.present(Stage::Measured);
+    (sent.len() as u64 == most && was_free).then(|| {
         format!(
-            "The last of {} requests, the most that were allowed, began {:?} ms after the first: the \
+            "The last of {most} requests, the most that were allowed, began {:?} ms after the first: the \
              load ended before its {length_ms} ms had passed.",
-            load.requests,
             millis(last_us - first_us)
         )
     })
@@ -116,8 +126,8 @@ pub(super) fn ended_by_its_limit(run: &CollectedRun<'_>) -> Option<String> {
 
 pub(super) fn warmup_failed(run: &CollectedRun<'_>) -> Option<String> {
     // Each time that a run is taken up its warm-up is done again, as far as it is needed.
-    let warmup = match run.pauses.count() {
-        0 => run.plan.load.warmup,
+    let warmup = match run.journals.taken_up() {
+        0 => run.journals.present(Stage::Warmup),
         _ => run.warmup.sent,
     };
     let not = warmup - run.warmup.succeeded;
