@@ -84,6 +84,7 @@ fn read_one(bytes: &[u8]) -> Result<Found, ImportError> {
                 .to_owned(),
         );
     }
+    limitations.extend(unaccounted(&file, outcomes));
     limitations.extend(single.as_ref().and_then(Single::limitation));
     Ok(Found {
         version: None,
@@ -121,6 +122,17 @@ fn outcomes(file: &File) -> Result<Outcomes, ImportError> {
         }
     };
     Ok(Outcomes { succeeded, failed, cancelled: 0 })
+}
+
+/// Prompts of which the file tells neither success nor failure.
+fn unaccounted(file: &File, outcomes: Outcomes) -> Option<String> {
+    let (prompts, ended) = (file.num_prompts?, outcomes.succeeded.saturating_add(outcomes.failed));
+    (prompts > ended).then(|| {
+        format!(
+            "num_prompts is {prompts}, and completed and failed come to {ended}: what became of the others \
+             is not told, and they are in no figure."
+        )
+    })
 }
 
 fn load(file: &File) -> FoundLoad {

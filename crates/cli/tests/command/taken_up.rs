@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use streamgauge_sim::{FaultRule, SimConfig};
+use streamgauge_sim::{FaultKind, FaultRule, RequestOutcome, SimConfig};
 
 use crate::process::{Finished, finish, only_run, quick, run, server, streamgauge};
 
@@ -113,6 +113,27 @@ fn every_load_goes_on_where_it_broke_off() {
         let offered = record_of(&dir)["load"]["offered"].as_u64().unwrap();
         check_whole(&dir, requests.unwrap_or(offered));
     }
+}
+
+#[test]
+fn what_is_sent_again_by_policy_is_so_before_and_after() {
+    let kind = FaultKind::Status { code: 503, retry_after_s: Some(0) };
+    let faults = vec![FaultRule { every: 5, kind }];
+    let (server, url) = server(SimConfig { faults, ..slow() });
+    let folder = tempfile::tempdir().unwrap();
+    let dir = interrupted(&url, folder.path(), &[CLOSED, &["--retries", "2"]].concat());
+    let finished = resume(&dir, &[]);
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+    check_whole(&dir, 40);
+    let journal = fs::read_to_string(dir.join("observations.jsonl")).unwrap();
+    let (before, after) = journal.split_once("{\"resumed\"").unwrap();
+    for part in [before, after] {
+        assert!(part.contains("\"retried\":[{\"class\":\"http_status\""), "{part}");
+    }
+    let retried = journal.matches("\"retried\":[").count();
+    let rejected =
+        server.account().iter().filter(|it| it.outcome == RequestOutcome::Rejected).count();
+    assert!(retried <= rejected, "{retried} lines for {rejected} refusals");
 }
 
 #[test]

@@ -39,6 +39,19 @@ fn single_requests_give_every_statistic() {
 }
 
 #[test]
+fn prompts_of_which_nothing_is_told_are_said() {
+    for (prompts, said) in [(4, false), (6, true)] {
+        let bytes = changed("vllm.json", &[("num_prompts", Some(json!(prompts)))]);
+        let runs = read(Vllm, &bytes).unwrap();
+        let record = &runs[0].record;
+        let limitation = "num_prompts is 6, and completed and failed come to 4";
+        assert_eq!(says(record, limitation), said, "{prompts}");
+        assert_eq!(record.load.offered, 4);
+        assert_verifies(record);
+    }
+}
+
+#[test]
 fn a_request_is_what_the_lists_say_and_nothing_else() {
     let runs = runs(Vllm, "vllm-detailed.json");
     let requests = &runs[0].requests;

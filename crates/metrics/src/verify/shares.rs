@@ -22,6 +22,11 @@ const PEAKS: [[&str; 2]; 2] = [
     ["completion_throughput_peak_tok_per_s", "completion_throughput_tps"],
     ["request_throughput_peak_per_s", "request_throughput_per_s"],
 ];
+/// What a server said of itself at its most, and on average.
+const SERVER_PEAKS: [[&str; 2]; 2] = [
+    ["server_requests_running_peak_count", "server_requests_running_mean_count"],
+    ["server_requests_waiting_peak_count", "server_requests_waiting_mean_count"],
+];
 /// Figures to which every request that was sent belongs.
 const OF_ALL_SENT: [&str; 7] = [
     "completion_throughput_tps",
@@ -62,6 +67,9 @@ pub(super) fn check(record: &RunRecordV2, rules: &mut Rules) {
     }
     for pair in PEAKS {
         check_peak(record, pair, rules);
+    }
+    for pair in SERVER_PEAKS {
+        check_server_peak(record, pair, rules);
     }
 }
 
@@ -270,6 +278,26 @@ fn check_peak(record: &RunRecordV2, [peak, mean]: [&str; 2], rules: &mut Rules) 
             metric.id,
             mean.id,
             shown(mean.value)
+        ),
+    );
+}
+
+/// Both are taken of the same answers.
+fn check_server_peak(record: &RunRecordV2, pair: [&str; 2], rules: &mut Rules) {
+    let [Some((peak_index, peak)), Some((mean_index, mean))] = pair.map(|id| find(record, id))
+    else {
+        return;
+    };
+    rules.check(
+        "server-peaks-are-the-most",
+        mean.value.is_some() == peak.value.is_some() && mean.value <= peak.value,
+        [member(peak_index, "value"), member(mean_index, "value")],
+        format_args!(
+            "{} ({}) is not above {} ({})",
+            mean.id,
+            shown(mean.value),
+            peak.id,
+            shown(peak.value)
         ),
     );
 }

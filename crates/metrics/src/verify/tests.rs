@@ -9,6 +9,7 @@ mod ledgers;
 mod records;
 mod runs;
 mod schedules;
+mod server;
 mod turnovers;
 
 use std::collections::BTreeSet;
