@@ -5,6 +5,7 @@ mod effects;
 mod hints;
 pub(crate) mod instrument;
 pub(crate) mod run;
+pub(crate) mod shard;
 pub(crate) mod turnover;
 mod values;
 

@@ -23,6 +23,7 @@ mod rebuild;
 mod records;
 mod repeated;
 mod report;
+mod sharding;
 mod show;
 mod signals;
 mod spelling;

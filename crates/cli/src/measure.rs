@@ -12,7 +12,7 @@ use streamgauge_client::{
 };
 use streamgauge_schema::{
     AnswerLine, EndReason, Extraction, JournalLine, Plan, RequestLine, RunRecordV2, Stage,
-    digest_bytes,
+    Timestamp, digest_bytes,
 };
 use tokio::sync::watch;
 
@@ -67,12 +67,24 @@ pub(crate) async fn measure_into(
     title: &str,
     measuring: &Measuring<'_>,
 ) -> anyhow::Result<Measured> {
+    let journal = JournalWriter::create(&dir.journal())?;
+    begin(dir, journal, cell, title, measuring).await
+}
+
+/// Measures a cell into a directory whose journal is empty.
+pub(crate) async fn begin(
+    dir: RunDir,
+    journal: JournalWriter,
+    cell: &Cell,
+    title: &str,
+    measuring: &Measuring<'_>,
+) -> anyhow::Result<Measured> {
     let graded = |expected| {
         let written = ReceiptWriter::create(&dir.receipts())?;
         Ok::<_, JournalError>(Graded { receipts: Receipts::new(expected), written })
     };
     let files = Files {
-        journal: JournalWriter::create(&dir.journal())?,
+        journal,
         answers: cell.keep_answers.then(|| AnswerWriter::create(&dir.answers())).transpose()?,
         graded: cell.expected.clone().map(graded).transpose()?,
         so_far: None,
@@ -110,6 +122,9 @@ pub(crate) async fn carry_out(
 ) -> anyhow::Result<Measured> {
     let inflight = Arc::<AtomicU64>::default();
     let Files { journal, answers, graded, so_far } = files;
+    if let Some(start) = cell.start_at {
+        tell_start(title, start);
+    }
     let done = so_far.as_ref().map_or(0, SoFar::done);
     let kept = Kept {
         journal,
@@ -156,6 +171,13 @@ pub(crate) async fn carry_out(
         wrong,
         interrupted: trailer.reason == EndReason::Interrupted,
     })
+}
+
+/// Says when measured requests begin.
+fn tell_start(title: &str, start: Timestamp) {
+    let now = RunClock::start().started_at();
+    let as_it_is = if start > now { "" } else { ", which has passed: as soon as they can" };
+    console::remark(&format!("{title}: measured requests begin at {start}{as_it_is}"));
 }
 
 /// Why a run went no further, and what can be done with what there is of it.

@@ -4,6 +4,7 @@ mod extra_body;
 mod lengths;
 mod load;
 mod of_plan;
+mod part;
 mod prompts;
 mod server;
 
@@ -19,7 +20,7 @@ use streamgauge_client::{
 use streamgauge_metrics::{RecordError, check_plan};
 use streamgauge_schema::{
     Condition, EvidenceMode, Instrumentation, Json, Limits, Load, LoadShape, Plan, PublicText,
-    Request, RequestSettings, Retries, Route, Stage, Target,
+    Request, RequestSettings, Retries, Route, Stage, Target, Timestamp,
 };
 use streamgauge_workload::{
     Lengths, MIN_WORDS, Prompts, Requests, RequestsSpec, Schedule, WorkloadError,
@@ -57,6 +58,8 @@ pub(crate) struct Cell {
     pub(crate) keep_answers: bool,
     /// Whether the raw responses are kept.
     pub(crate) capture: bool,
+    /// When its measured requests begin; `None` is as soon as they can.
+    pub(crate) start_at: Option<Timestamp>,
 }
 
 /// What the arguments say by themselves, read and checked before any server is asked.
@@ -279,6 +282,7 @@ impl<'a> Planner<'a> {
             expected: expected.map(Arc::new),
             keep_answers: args.output.keep_answers || args.prompts.determinism.is_some(),
             capture: args.output.capture,
+            start_at: None,
         })
     }
 
@@ -339,8 +343,9 @@ impl Cell {
     /// When there surely are too few files.
     pub(crate) fn check_room(&self) -> anyhow::Result<()> {
         let cell = &self.plan.load.cell;
-        if never_stops(&self.plan.load, self.plan.limits.max_error_ratio) {
-            console::remark(&format!("note: cell {cell}: {}", never_said(self.plan.load.requests)));
+        let requests = self.own_requests();
+        if never_stops(requests, self.plan.limits.max_error_ratio) {
+            console::remark(&format!("note: cell {cell}: {}", never_said(requests)));
         }
         let room = room_for(&self.plan, &self.schedule).with_context(|| format!("cell {cell}"))?;
         if let Some(room) = room {
@@ -379,7 +384,7 @@ impl Cell {
             scrapes: None,
             keep_texts: self.keep_answers || self.expected.is_some(),
             so_far: None,
-            start: None,
+            start: self.start_at,
             inflight: Arc::default(),
             stop,
         }
@@ -387,8 +392,8 @@ impl Cell {
 }
 
 /// Whether a load has too few requests for the error-rate stop to look at them.
-pub(crate) fn never_stops(load: &Load, max_error_ratio: Option<f64>) -> bool {
-    max_error_ratio.is_some() && load.requests < ERROR_RATIO_JUDGED_FROM
+pub(crate) fn never_stops(requests: u64, max_error_ratio: Option<f64>) -> bool {
+    max_error_ratio.is_some() && requests < ERROR_RATIO_JUDGED_FROM
 }
 
 /// What is said of such a load.

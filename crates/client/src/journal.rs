@@ -1,7 +1,9 @@
 //! The journal's file: each line in one write as its request ends, and reading it back.
 
 use std::collections::{HashSet, VecDeque};
+use std::fs::OpenOptions;
 use std::io::BufRead;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use streamgauge_schema::{
@@ -10,7 +12,7 @@ use streamgauge_schema::{
 };
 
 use crate::error::JournalError;
-use crate::lines::{Appender, Lines};
+use crate::lines::{Appender, Lines, is_without_lines};
 use crate::lock::{RunLock, lock_to_write};
 
 /// Writes a journal, and holds its directory: nobody else adds to it meanwhile.
@@ -30,6 +32,23 @@ impl JournalWriter {
         let lines = Appender::create(path)?;
         lock_to_write(lines.file(), lines.path())?;
         Ok(Self(lines))
+    }
+
+    /// Begins the file, which may be there: `None` when it holds a line, so that its run has to be taken
+    /// up instead. A first line that was cut off is none.
+    ///
+    /// # Errors
+    /// When a run is still going there, or the file cannot be made.
+    pub fn begin(path: &Path) -> Result<Option<Self>, JournalError> {
+        let io_error =
+            |source| JournalError::Io { action: "cannot begin", path: path.to_owned(), source };
+        let file = OpenOptions::new().append(true).read(true).create(true).mode(0o600).open(path);
+        let file = file.map_err(io_error)?;
+        lock_to_write(&file, path)?;
+        if !is_without_lines(&file).map_err(io_error)? {
+            return Ok(None);
+        }
+        Ok(Some(Self(Appender::add_to_open(file, path)?)))
     }
 
     /// Adds to a journal whose lock is held.

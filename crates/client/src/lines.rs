@@ -116,6 +116,16 @@ impl Appender {
     }
 }
 
+/// Whether a file holds no whole line; what there is of one is cut off then.
+pub(crate) fn is_without_lines(file: &File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let has_none = torn_bytes(file)? == length;
+    if has_none && length > 0 {
+        file.set_len(0)?;
+    }
+    Ok(has_none)
+}
+
 /// Bytes of a last line without its line feed.
 fn torn_bytes(file: &File) -> io::Result<u64> {
     const PIECE: u64 = 1 << 16;

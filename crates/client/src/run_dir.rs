@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use streamgauge_schema::{CanonicalError, Digest, Layout, Plan, Timestamp, file_bytes};
+use streamgauge_schema::{CanonicalError, Digest, Layout, Plan, Shard, Timestamp, file_bytes};
 
 use crate::files::read_regular;
 use crate::new_file::write_new;
@@ -24,6 +24,14 @@ pub enum RunDirError {
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
+    },
+    /// The directory of a shard holds another plan.
+    #[error(
+        "{path} holds another plan than the one that is to be carried out: give another --name or --out"
+    )]
+    OtherPlan {
+        /// The directory.
+        path: PathBuf,
     },
     /// The plan cannot be written.
     #[error("the plan has no canonical bytes")]
@@ -54,6 +62,47 @@ impl RunDir {
         let dir = Self(path);
         write_new(&dir.plan(), &file_bytes(plan, Layout::Sorted)?, 0o600)?;
         Ok(dir)
+    }
+
+    /// The directory of a shard, `<parent>/<name>-<12 digits of the plan's digest>-shard-<number>-of-<of>`,
+    /// which whoever carries out the shard once more finds again. It is made where it is not there yet.
+    ///
+    /// # Errors
+    /// When it holds another plan, or cannot be made.
+    pub fn of_shard(parent: &Path, plan: &Plan, shard: Shard) -> Result<Self, RunDirError> {
+        let dir = Self(parent.join(Self::name_of_shard(plan, shard)?));
+        let io_error =
+            |source| RunDirError::Io { action: "cannot make", path: dir.path().to_owned(), source };
+        fs::create_dir_all(parent).map_err(io_error)?;
+        match DirBuilder::new().mode(0o755).create(dir.path()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(io_error(error));
+            }
+            _ => sync_entry(dir.path()).map_err(io_error)?,
+        }
+        let bytes = file_bytes(plan, Layout::Sorted)?;
+        // Whoever was here before may have come no further than to the directory.
+        if !dir.plan().exists() {
+            match write_new(&dir.plan(), &bytes, 0o600) {
+                Err(RunDirError::Io { source, .. })
+                    if source.kind() == io::ErrorKind::AlreadyExists => {}
+                written => written?,
+            }
+        }
+        match read_file(&dir.plan())? == bytes {
+            true => Ok(dir),
+            false => Err(RunDirError::OtherPlan { path: dir.path().to_owned() }),
+        }
+    }
+
+    /// What the directory of a shard is called.
+    ///
+    /// # Errors
+    /// When the plan has no digest.
+    pub fn name_of_shard(plan: &Plan, shard: Shard) -> Result<String, CanonicalError> {
+        let digest = Digest::of_value(plan)?;
+        let (name, digest) = (&plan.name, digest.prefix(12));
+        Ok(format!("{name}-{digest}-shard-{}-of-{}", shard.number(), shard.of()))
     }
 
     /// An existing directory.

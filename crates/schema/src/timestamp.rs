@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::format_description::BorrowedFormatItem;
+use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{OffsetDateTime, PrimitiveDateTime};
 
@@ -35,6 +36,24 @@ impl Timestamp {
     #[must_use]
     pub fn from_unix_micros(micros: i64) -> Self {
         Self { unix_micros: micros.clamp(0, MAX_UNIX_MICROS) }
+    }
+
+    /// Reads an instant as people and programs write it (RFC 3339), in UTC or with an offset; what is
+    /// finer than a microsecond is left out. `None` for what is none, and for instants outside the years
+    /// 1970 to 9999.
+    ///
+    /// ```
+    /// use streamgauge_schema::Timestamp;
+    /// let read = |text| Timestamp::from_rfc3339(text).map(|instant| instant.to_string());
+    /// assert_eq!(read("2026-12-01T02:00:00+02:00").unwrap(), "2026-12-01T00:00:00.000000+00:00");
+    /// assert_eq!(read("2026-12-01T00:00:00.5Z").unwrap(), "2026-12-01T00:00:00.500000+00:00");
+    /// assert_eq!(read("2026-12-01 00:00"), None);
+    /// ```
+    #[must_use]
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        let nanos = OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp_nanos();
+        let micros = i64::try_from(nanos.div_euclid(1000)).ok()?;
+        (0..=MAX_UNIX_MICROS).contains(&micros).then_some(Self { unix_micros: micros })
     }
 
     /// Microseconds since 1970.

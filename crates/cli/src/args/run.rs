@@ -9,6 +9,7 @@ use streamgauge_workload::{Clients, Rates};
 
 use super::Format;
 use super::instrument::InstrumentArgs;
+use super::shard::ShardArgs;
 use super::turnover::ControlledWord;
 use super::values::{
     Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
@@ -32,6 +33,7 @@ Examples:
   streamgauge run --request-rate 4,8 --duration 60
   streamgauge run --search rate --goodput ttft:500 e2e:5000
   streamgauge run --dataset prompts.jsonl --ignore-eos --name build-7
+  streamgauge run --concurrency 64 --shard 1/4 --nonce-seed 7
   streamgauge run --resume runs/build-7-20261130T150821Z-840a")]
 pub(crate) struct RunArgs {
     /// Flags of this command by their long names, in TOML; those given here win
@@ -48,6 +50,8 @@ pub(crate) struct RunArgs {
     pub(crate) answers: AnswerArgs,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
     #[command(flatten)]
     pub(crate) goals: GoalArgs,
     #[command(flatten)]

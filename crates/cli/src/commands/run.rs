@@ -3,14 +3,16 @@
 mod dry_run;
 mod resume;
 pub(crate) mod search;
+mod shard;
 
 pub(super) use dry_run::dry_run;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, bail};
+use streamgauge_client::RunClock;
 use streamgauge_exchange::LeftOut;
-use streamgauge_schema::{Dialect, Load, LoadShape, digest_bytes};
+use streamgauge_schema::{Dialect, Load, LoadShape, Shard, digest_bytes};
 use streamgauge_sim::{SimConfig, ThreadedSim, spawn_thread};
 use tokio::sync::watch;
 
@@ -22,6 +24,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::measure::{Measured, Measuring, measure};
 use crate::planning::{Asked, Cell, Planner, meet};
+use crate::sharding::{shard_of, start_of};
 use crate::show::{self, Page, SteadyWindow};
 use crate::signals::{SAVING, stop_on_signal, stopped};
 
@@ -33,6 +36,8 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if let Some(dir) = &args.resume {
         return resume::resume(args, dir).await;
     }
+    let begun = RunClock::start().started_at();
+    let shard = shard_of(&args.shard)?;
     let asked = Asked::read(args)?;
     if let Some(what) = args.goals.search {
         search::begin(args, what)?;
@@ -52,15 +57,21 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if args.output.dry_run {
         let cells = match args.goals.search {
             Some(what) => vec![search::first_probe(args, what, &planner)?],
-            None => planner.cells()?,
+            None => parts(planner.cells()?, shard)?,
         };
         return dry_run(args, &server.endpoint, &cells);
     }
     if let Some(what) = args.goals.search {
         return search::search(args, what, &planner, &server, &stop).await;
     }
-    let mut cells = planner.cells()?;
+    let mut cells = parts(planner.cells()?, shard)?;
     cells.iter().try_for_each(Cell::check_room)?;
+    if let (Some(shard), [_]) = (shard, &cells[..]) {
+        return shard::run(args, cells.remove(0), shard, &server, &stop).await;
+    }
+    if let [cell] = &mut cells[..] {
+        cell.start_at = start_of(args, &cell.plan, None, begun)?;
+    }
     if args.instrument.calibrate {
         attach_calibration(&mut cells, args, &stop).await?;
     }
@@ -81,6 +92,12 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         console::result(&as_json(&measured)?)?;
     }
     Ok(exit)
+}
+
+/// The parts of cells that a shard carries out; all of them without one.
+fn parts(cells: Vec<Cell>, shard: Option<Shard>) -> anyhow::Result<Vec<Cell>> {
+    let Some(shard) = shard else { return Ok(cells) };
+    cells.into_iter().map(|cell| cell.of_shard(shard)).collect()
 }
 
 /// Prints a cell; where JSON was asked for, all of them are printed together.

@@ -79,6 +79,7 @@ pub(crate) fn cell_of_plan(
         expected: expected.map(Arc::new),
         keep_answers: false,
         capture: false,
+        start_at: None,
     })
 }
 

@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use streamgauge_client::RunClock;
 use streamgauge_metrics::may_be_bent;
-use streamgauge_schema::{Completion, Load, RequestLine, Stage};
+use streamgauge_schema::{Completion, Load, RequestLine, Stage, Timestamp};
 
 use crate::planning::Cell;
 
@@ -42,6 +43,8 @@ pub(super) struct Declared {
     pub(super) warmup: u64,
     /// From the first measured request to the moment after which none begins, where time says so.
     pub(super) lasts: Option<Duration>,
+    /// From the beginning of the view to a common start, where one lies ahead.
+    pub(super) starts: Option<Duration>,
     pub(super) pace: Pace,
 }
 
@@ -86,9 +89,10 @@ impl SoFar {
     pub(super) fn new(title: &str, cell: &Cell, done: u64) -> Self {
         let load = &cell.plan.load;
         let declared = Declared {
-            requests: load.requests.saturating_sub(done),
-            warmup: load.warmup,
+            requests: cell.own_requests().saturating_sub(done),
+            warmup: cell.own_warmup(),
             lasts: cell.lasts(),
+            starts: cell.start_at.and_then(until),
             pace: Pace::of(load),
         };
         Self::of(title, declared)
@@ -156,6 +160,13 @@ impl SoFar {
             shown.into_iter().filter(|(_, it)| is_bent(*it)).map(|(name, _)| name).collect();
         (!bent.is_empty()).then_some((delay_ms, bent))
     }
+}
+
+/// From now to a moment by the wall clock; `None` once it has passed.
+fn until(moment: Timestamp) -> Option<Duration> {
+    let now = RunClock::start().started_at();
+    let us = moment.unix_micros().checked_sub(now.unix_micros())?;
+    u64::try_from(us).ok().map(Duration::from_micros)
 }
 
 impl Times {

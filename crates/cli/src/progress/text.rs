@@ -43,6 +43,10 @@ fn counts(so_far: &SoFar, at: Moment) -> String {
         let (warmed_up, warmup) = (count(*warmed_up), count(declared.warmup));
         return format!("warming up, {warmed_up} of {warmup} ended, {inflight} in flight");
     }
+    let left = declared.starts.and_then(|starts| starts.checked_sub(at.elapsed));
+    if let Some(left) = left.filter(|_| *ended == 0) {
+        return format!("waiting for the common start in {}", clock(left));
+    }
     let of = match declared.pace {
         Pace::Time => String::new(),
         _ => format!(" of {}", count(declared.requests)),

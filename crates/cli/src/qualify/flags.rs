@@ -12,7 +12,7 @@ use crate::flags::{Flags, Merged, Source, argument};
 use crate::spelling::meant;
 
 /// Flags that a qualification decides itself, and what to do instead.
-const DECIDED_HERE: [(&str, &str); 18] = [
+const DECIDED_HERE: [(&str, &str); 21] = [
     ("attainment", "a qualification searches for nothing"),
     ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
     ("config", "the plan itself holds the flags"),
@@ -29,7 +29,10 @@ const DECIDED_HERE: [(&str, &str); 18] = [
     ("search-from", "a qualification searches for nothing"),
     ("search-step", "a qualification searches for nothing"),
     ("search-to", "a qualification searches for nothing"),
+    ("shard", "one machine drives both arms"),
+    ("shards", "one machine drives both arms"),
     ("simulate", "start `streamgauge sim` and give its address"),
+    ("start-at", "a run begins when the one before it has ended"),
     ("steady-window", "runs are not printed; their records hold both windows"),
 ];
 

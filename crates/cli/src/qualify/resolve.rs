@@ -175,8 +175,9 @@ impl Resolved {
                     .to_owned(),
             );
         }
-        let idle =
-            |cell: &&PlannedCell| never_stops(&cell.load, cell.baseline.args.limits.max_error_rate);
+        let idle = |cell: &&PlannedCell| {
+            never_stops(cell.load.requests, cell.baseline.args.limits.max_error_rate)
+        };
         let idle = self.cells.iter().filter(idle);
         advice.extend(
             idle.map(|cell| format!("cell {}: {}", cell.name, never_said(cell.load.requests))),

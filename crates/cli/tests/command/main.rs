@@ -34,6 +34,7 @@ mod reported;
 mod robust;
 mod secrets;
 mod server_metrics;
+mod sharded;
 mod storage;
 mod tabled;
 mod taken_up;

@@ -193,6 +193,7 @@ fn of_the_workload() {
         LoadError::RampWithoutDuration { stage: 1 },
         LoadError::Rate { stage: 1, per_s: 0.0 },
         LoadError::Requests { requests: 0 },
+        LoadError::Shards { what: "clients", found: 3, of: 4 },
         LoadError::StageRequests { stage: 1, planned: 3, given: 4 },
         LoadError::Syntax { found: text("ten"), wanted: "a number of clients" },
         LoadError::TooManyRequests,
@@ -277,10 +278,12 @@ fn of_the_client() {
         },
         RunError::Plan(not_finite()),
         RunError::Resolve { host: text("nowhere"), reason: text("no such host") },
+        RunError::Weights,
         RunError::Worker(denied()),
     ]);
     said.add([
         RunDirError::Io { action: "cannot make", path: "runs/a".into(), source: denied() },
+        RunDirError::OtherPlan { path: "runs/a-0123456789ab-shard-1-of-2".into() },
         RunDirError::Plan(not_finite()),
     ]);
     // The causes of these are errors of the TLS library.

@@ -43,6 +43,9 @@ pub(super) async fn resume(args: &RunArgs, dir: &Path) -> anyhow::Result<Exit> {
     };
     let mut cell = cell_of_plan(plan, &server, args.prompts.dataset.as_deref())
         .with_context(|| format!("{} cannot be taken up", dir.path().display()))?;
+    if let Some(shard) = taken_up.header().shard {
+        cell = cell.of_shard(shard)?;
+    }
     cell.keep_answers = dir.answers().exists();
     cell.capture = dir.captures().exists();
     check_conditions(&dir, taken_up.conditions(), &cell.conditions)?;
@@ -61,7 +64,7 @@ pub(super) async fn resume(args: &RunArgs, dir: &Path) -> anyhow::Result<Exit> {
 }
 
 /// Reads and holds what there is of a run.
-fn read(dir: &RunDir, plan: &Plan) -> anyhow::Result<TakenUp> {
+pub(super) fn read(dir: &RunDir, plan: &Plan) -> anyhow::Result<TakenUp> {
     let path = dir.journal();
     if !path.exists() || fs::metadata(&path)?.len() == 0 {
         bail!("{}: the run broke off before it sent anything; begin it anew", dir.path().display());
@@ -74,7 +77,7 @@ fn read(dir: &RunDir, plan: &Plan) -> anyhow::Result<TakenUp> {
 }
 
 /// A run that had come to its end has at most its record missing.
-fn finished(dir: &RunDir, plan: &Plan) -> anyhow::Result<Exit> {
+pub(super) fn finished(dir: &RunDir, plan: &Plan) -> anyhow::Result<Exit> {
     remove_all_leftovers(dir)?;
     console::remark(&format!(
         "{}: the run has finished, and nothing is missing",
@@ -133,7 +136,11 @@ fn server_args(given: &ServerArgs, plan: &Plan, base_url: &str) -> anyhow::Resul
 
 /// Refuses to go on with another server; what changed of the machine that measures is said, and stands in
 /// the record.
-fn check_conditions(dir: &RunDir, before: &[Condition], now: &[Condition]) -> anyhow::Result<()> {
+pub(super) fn check_conditions(
+    dir: &RunDir,
+    before: &[Condition],
+    now: &[Condition],
+) -> anyhow::Result<()> {
     let value = |of: &[Condition], label: &str| {
         let found = of.iter().find(|it| it.label.as_str() == label);
         found.map_or_else(|| "absent".to_owned(), |it| it.value.to_string())
@@ -165,7 +172,7 @@ fn check_conditions(dir: &RunDir, before: &[Condition], now: &[Condition]) -> an
 }
 
 /// Asks what is missing.
-async fn go_on(
+pub(super) async fn go_on(
     dir: &RunDir,
     taken_up: TakenUp,
     cell: &Cell,
@@ -196,9 +203,8 @@ async fn go_on(
     set_aside(dir)?;
     let journal = taken_up.go_on()?;
     let files = Files { journal, answers, graded, so_far: Some(so_far) };
-    let title = crate::show::title("cell", &cell.plan.load.cell, 1, 1);
     let measuring = Measuring { access, view: args.output.view(), stop };
-    carry_out(dir.clone(), files, cell, &title, &measuring).await
+    carry_out(dir.clone(), files, cell, &cell.title(), &measuring).await
 }
 
 /// Captures of requests that are asked again make room.

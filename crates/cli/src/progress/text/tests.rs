@@ -6,7 +6,8 @@ use streamgauge_schema::RequestLine;
 use super::super::so_far::Declared;
 use super::*;
 
-const REQUESTS: Declared = Declared { requests: 200, warmup: 0, lasts: None, pace: Pace::Requests };
+const REQUESTS: Declared =
+    Declared { requests: 200, warmup: 0, lasts: None, starts: None, pace: Pace::Requests };
 
 /// A measured request: three events from 200 ms on, 10 ms apart; with other members.
 fn line(more: &[(&str, Value)]) -> RequestLine {
