@@ -15,6 +15,7 @@ mod load;
 mod pauses;
 mod places;
 mod receipts;
+mod replicas;
 mod responses;
 mod shards;
 #[cfg(test)]
@@ -39,8 +40,8 @@ use places::Places;
 pub use collect::{CollectedRun, RunCollector};
 pub use conditions::was_taken_up;
 pub(crate) use conditions::{
-    DATASET_LABEL, EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL, NO_MODEL_NAMED,
-    NOT_VERIFIED, RETRIES_LABEL, RETURNED_MODELS_LABEL, TLS_TRUST_LABEL,
+    ADDRESSES_LABEL, DATASET_LABEL, EXPECTED_ANSWERS_LABEL, EXPECTED_MODEL_LABEL, LOAD_SHAPE_LABEL,
+    NO_MODEL_NAMED, NOT_VERIFIED, RETRIES_LABEL, RETURNED_MODELS_LABEL, TLS_TRUST_LABEL,
 };
 pub use journal::check_plan;
 pub use journals::{JournalEnd, moved_us};
@@ -109,6 +110,7 @@ fn record_of(
     let metrics = metrics_of(measured)?;
     let status = status(&run);
     let load = load::report(&run, status);
+    let replicas = replicas::reports(&run);
     let places = Places::of(plan);
     let conditions = places.withheld(conditions::of(&run)?);
     let instrument = instrument::report(&run, &metrics)?;
@@ -129,14 +131,14 @@ fn record_of(
         evaluator_sha256: run.joined.as_ref().map(|joined| joined.grading.evaluator_sha256()),
         comparison_key: None,
         conditions,
-        limitations: limitations::of(&run, &load, &instrument)?,
+        limitations: limitations::of(&run, &load, &replicas, &instrument)?,
         performance: load::serving_cell(&run, &metrics),
         counts: counts(measured),
         cases: (measured.offered <= MAX_CASES_IN_RECORD).then(|| run.cases().collect()),
         metrics,
         evidence,
         instrument,
-        replicas: Vec::new(),
+        replicas,
         shards: shards::reports(&run),
         turnover: turnover::report(turnover, &run, &load),
         windows,

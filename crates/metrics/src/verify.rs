@@ -22,6 +22,7 @@ mod load;
 mod notes;
 mod numbers;
 mod parts;
+mod replicas;
 mod runs;
 mod schedule;
 mod serving;
@@ -97,7 +98,8 @@ impl Verification {
 /// declared requests and populations; the order of quantiles, intervals, windows and spreads; the
 /// load's sum and that of its stages, and eligibility from them; pass rates from the outcomes; goodput from the requests that
 /// ended; latencies from the schedule against those from the start; the metrics that the client may
-/// have bent; shards against each other and the whole; the part of a turnover run against its cases. *Comparisons*: every delta, flag and gate; turnover runs and their failures; with
+/// have bent; shards against each other and the whole; what several addresses share against the whole and
+/// the cases; the part of a turnover run against its cases. *Comparisons*: every delta, flag and gate; turnover runs and their failures; with
 /// intervals, everything that follows from the figures of each run. *Decisions*: the id's digest, the
 /// outcome against the gates, and the override against both; [`verify_decision`] holds them against
 /// their comparison. *Determinism reports*: each prompt's state, digest and verdict against each other,
@@ -149,6 +151,7 @@ fn check_record(record: &RunRecord, rules: &mut Rules) {
         schedule::check(record, rules);
         parts::check(record, rules);
         instrument::check(record, rules);
+        replicas::check(record, rules);
         shards::check(record, rules);
         turnover::check(record, rules);
     }

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::Identifier;
+
 /// One of several addresses that requests go to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -13,6 +15,17 @@ pub struct Replica {
     pub base_url: String,
     /// Its share of the requests, beside the weights of the others.
     pub weight: u64,
+}
+
+impl Replica {
+    /// What the address at a place, from 0, is called wherever it may not be told: `replica-1`, ….
+    ///
+    /// # Panics
+    /// Never: the name is letters, a dash and digits.
+    #[must_use]
+    pub fn name(place: usize) -> Identifier {
+        Identifier::new(format!("replica-{}", place.saturating_add(1))).expect("letters and digits")
+    }
 }
 
 /// Which of several addresses each request goes to: in turn, as evenly spread as the weights allow.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use streamgauge_schema::{Digest, Identifier, Metric, RunRecordV2, TokenSource};
 
-use crate::record::{EXPECTED_ANSWERS_LABEL, LOAD_SHAPE_LABEL, RETRIES_LABEL};
+use crate::record::{ADDRESSES_LABEL, EXPECTED_ANSWERS_LABEL, LOAD_SHAPE_LABEL, RETRIES_LABEL};
 
 /// A condition in which two runs must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,7 +17,7 @@ pub enum MatchingCondition {
     /// The grader, by its digest, and what it holds answers against.
     Grader,
     /// The whole shape of the load: clients or rates, how its requests are spread, its stages, its
-    /// limits and its length.
+    /// limits and its length, and how many addresses shared it by which weights.
     LoadShape,
     /// What the gated metrics mean.
     MetricDefinitions,
@@ -140,7 +140,7 @@ pub(super) fn list(differences: &[Difference]) -> String {
 /// The shape as the conditions state it: what a load held in the end may differ between two runs of
 /// the same load, where time ends it.
 pub(super) fn load_shape(run: &RunRecordV2) -> String {
-    stated(run, &[LOAD_SHAPE_LABEL]).unwrap_or_else(|| {
+    let shape = stated(run, &[LOAD_SHAPE_LABEL]).unwrap_or_else(|| {
         format!(
             "{}, {} at once, {} requests after {} of warm-up",
             run.load.shape,
@@ -148,7 +148,11 @@ pub(super) fn load_shape(run: &RunRecordV2) -> String {
             run.load.offered,
             run.load.warmup
         )
-    })
+    });
+    match stated(run, &[ADDRESSES_LABEL]) {
+        Some(addresses) => format!("{shape}; addresses: {addresses}"),
+        None => shape,
+    }
 }
 
 /// What the two runs say of the gated metrics that they do not define alike. A run without a value

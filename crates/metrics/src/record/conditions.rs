@@ -8,7 +8,7 @@ use streamgauge_schema::{
     Condition, Digest, Plan, PromptSource, PublicText, Retries, RunRecordV2, Target,
 };
 
-use super::{CollectedRun, text};
+use super::{CollectedRun, replicas, text};
 use crate::cached::CachedShare;
 use crate::catalogue::goal_list;
 use crate::error::RecordError;
@@ -18,6 +18,8 @@ pub(crate) const EXPECTED_ANSWERS_LABEL: &str = "Expected answers SHA-256";
 pub(crate) const EXPECTED_MODEL_LABEL: &str = "Expected model";
 /// The condition that names the digest of the dataset, or of the prompts' recipe.
 pub(crate) const DATASET_LABEL: &str = "Dataset SHA-256";
+/// How many addresses there were, and how they shared the requests.
+pub(crate) const ADDRESSES_LABEL: &str = "Addresses";
 pub(crate) const LOAD_SHAPE_LABEL: &str = "Load shape";
 pub(crate) const RETURNED_MODELS_LABEL: &str = "Models returned";
 /// When requests that failed were sent again.
@@ -45,6 +47,9 @@ pub(super) fn of(run: &CollectedRun<'_>) -> Result<Vec<Condition>, RecordError> 
     say("Input preparation", text(prompts::preparation(plan))?)?;
     if let Some(basis) = &plan.workload.length_basis {
         say("Prompt length basis", text(prompts::length_basis(basis))?)?;
+    }
+    if let Some(addresses) = replicas::condition(plan)? {
+        say(ADDRESSES_LABEL, text(addresses)?)?;
     }
     say("Request settings", text(request_settings(plan))?)?;
     if !plan.request.extra_body.is_empty() {
@@ -102,17 +107,19 @@ fn retries(policy: Retries) -> String {
 
 /// How the server was reached, where there is something to say of it.
 fn way(plan: &Plan) -> Vec<(&'static str, &'static str)> {
-    let Target { base_url, private_ca, route, .. } = &plan.target;
-    let trust = match base_url {
-        _ if route.unverified => Some(NOT_VERIFIED),
+    let Target { private_ca, route, .. } = &plan.target;
+    let urls = plan.target.base_urls();
+    let any = |scheme| urls.iter().any(|url| url.starts_with(scheme));
+    let trust = match route {
+        route if route.unverified => Some(NOT_VERIFIED),
         _ if *private_ca => Some("Certificate authorities given by the operator"),
-        url if url.starts_with("https://") => Some("Certificate authorities of the platform"),
+        _ if any("https://") => Some("Certificate authorities of the platform"),
         _ => None,
     };
     let trust = trust.map(|trust| (TLS_TRUST_LABEL, trust));
     let own = route.client_certificate.then_some(("TLS client certificate", "Given"));
     let proxy = route.proxy.is_some().then_some(("Proxy", "HTTP, named by the operator"));
-    let socket = base_url.starts_with("unix://").then_some(("Socket", "Unix domain"));
+    let socket = any("unix://").then_some(("Socket", "Unix domain"));
     trust.into_iter().chain(own).chain(proxy).chain(socket).collect()
 }
 

@@ -7,7 +7,7 @@ use streamgauge_schema::{
 
 use super::journals::Journals;
 use super::places::Places;
-use super::turnover;
+use super::{replicas, turnover};
 use crate::error::RecordError;
 use crate::sent::Sent;
 
@@ -28,7 +28,8 @@ pub fn check_plan(plan: &Plan) -> Result<(), RecordError> {
         .or_else(|| stages_fault(&plan.load))
         .or_else(|| goals_fault(&plan.goals))
         .or_else(|| plan.grading.as_ref().and_then(grading_fault))
-        .or_else(|| turnover_fault(plan));
+        .or_else(|| turnover_fault(plan))
+        .or_else(|| replicas::fault(plan));
     match fault {
         Some(contradiction) => Err(RecordError::Plan { contradiction }),
         None => Places::of(plan).check_plan(plan),

@@ -7,9 +7,11 @@ mod schedule;
 mod server;
 mod shards;
 
-use streamgauge_schema::{EvidenceMode, InstrumentReport, LoadReport, Plan, PublicText, TimeBasis};
+use streamgauge_schema::{
+    EvidenceMode, InstrumentReport, LoadReport, Plan, PublicText, ReplicaReport, TimeBasis,
+};
 
-use super::{CollectedRun, text};
+use super::{CollectedRun, replicas, text};
 use crate::error::RecordError;
 
 /// True of every run that nothing graded, and of every other.
@@ -33,6 +35,7 @@ const NEEDED: [(u64, &str); 3] =
 pub(super) fn of(
     run: &CollectedRun<'_>,
     load: &LoadReport,
+    reports: &[ReplicaReport],
     instrument: &InstrumentReport,
 ) -> Result<Vec<PublicText>, RecordError> {
     let (plan, found) = (run.plan, &run.responses);
@@ -54,6 +57,7 @@ pub(super) fn of(
         schedule::invalid_stages(run, load),
         responses::contaminated(run),
         not_succeeded(load),
+        replicas::without_success(reports),
         answers::contracts_broken(run),
         answers::not_passed(run),
         answers::from_another_model(run),

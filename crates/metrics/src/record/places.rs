@@ -7,14 +7,14 @@ use crate::error::RecordError;
 /// What stands for a text that would say it.
 const WITHHELD: &str = "Withheld: it names the server's host";
 
-/// The hosts of the server and of the proxy before it. A name without a dot, such as `vllm` in a network of
+/// The hosts of all addresses and of the proxy before it. A name without a dot, such as `vllm` in a network of
 /// containers, is a word like others, and this machine's own are no secret.
 pub(super) struct Places(Vec<String>);
 
 impl Places {
     pub(super) fn of(plan: &Plan) -> Self {
-        let urls = [Some(&plan.target.base_url), plan.target.route.proxy.as_ref()];
-        let hosts = urls.into_iter().flatten().filter_map(|url| host(url));
+        let urls = plan.target.base_urls().into_iter().chain(plan.target.route.proxy.as_deref());
+        let hosts = urls.filter_map(host);
         Self(hosts.map(str::to_ascii_lowercase).filter(|host| is_telling(host)).collect())
     }
 

@@ -10,6 +10,7 @@ mod limitations;
 mod loads;
 mod numbers;
 mod pauses;
+mod replicas;
 mod shards;
 mod turnovers;
 

@@ -2,7 +2,8 @@
 
 use streamgauge_schema::{
     Calibration, Case, Counts, Deployment, Evidence, InstrumentReport, Interval, JsonPath,
-    LoadReport, Metric, Millis, Performance, RunRecord, ShardReport, Spread, StageReport, Window,
+    LoadReport, Metric, Millis, Performance, ReplicaReport, RunRecord, ShardReport, Spread,
+    StageReport, Window,
 };
 
 use super::at;
@@ -43,6 +44,9 @@ pub(super) fn visit(record: &mut RunRecord, visit: &mut Visit<'_>) {
             }
             instrument(&mut record.instrument, visit);
             load(&mut record.load, visit);
+            for (place, found) in record.replicas.iter_mut().enumerate() {
+                replica(&|| at("replicas").index(place), found, visit);
+            }
             for (index, found) in record.shards.iter_mut().enumerate() {
                 shard(index, found, visit);
             }
@@ -196,6 +200,26 @@ fn stage(index: usize, found: &mut StageReport, visit: &mut Visit<'_>) {
     ] {
         let path = || at("load.stages").index(index).key(key);
         visit(&path, Number::Count(counted));
+    }
+}
+
+fn replica(path: &dyn Fn() -> JsonPath, found: &mut ReplicaReport, visit: &mut Visit<'_>) {
+    for (key, counted) in [
+        ("weight", &mut found.weight),
+        ("offered", &mut found.offered),
+        ("succeeded", &mut found.succeeded),
+        ("failed", &mut found.failed),
+        ("timed_out", &mut found.timed_out),
+        ("cancelled", &mut found.cancelled),
+        ("not_sent", &mut found.not_sent),
+    ] {
+        visit(&|| path().key(key), Number::Count(counted));
+    }
+    float(&|| path().key("completion_tok_per_s"), &mut found.completion_tok_per_s, visit);
+    for (key, found) in [("ttft_ms", &mut found.ttft_ms), ("e2e_ms", &mut found.e2e_ms)] {
+        if let Some(found) = found {
+            spread(&|| path().key(key), found, visit);
+        }
     }
 }
 

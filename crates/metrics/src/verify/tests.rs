@@ -7,6 +7,7 @@ mod determinism;
 mod graded;
 mod ledgers;
 mod records;
+mod replicas;
 mod runs;
 mod schedules;
 mod server;
