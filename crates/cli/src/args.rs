@@ -7,7 +7,7 @@ pub(crate) mod instrument;
 pub(crate) mod run;
 pub(crate) mod shard;
 pub(crate) mod turnover;
-mod values;
+pub(crate) mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
 

@@ -73,7 +73,8 @@ pub(crate) async fn calibrate(
     // A key in the environment is for another server.
     args.server.simulate = true;
     let asked = Asked::read(&args)?;
-    let server = meet(&args.server, &args.limits, &simulator.base_url).await?;
+    let server =
+        meet(&args.server, &args.limits, std::slice::from_ref(&simulator.base_url)).await?;
     let cells = Planner::new(&args, &asked, &server).await?.cells()?;
     let [cell] = &cells[..] else { bail!("a level of the calibration has one cell") };
     let before = processor_time_us()?;

@@ -1,5 +1,6 @@
 //! From arguments to plans: everything is resolved before the first measured request.
 
+mod addresses;
 mod extra_body;
 mod lengths;
 mod load;
@@ -247,12 +248,15 @@ impl<'a> Planner<'a> {
             plan_version: PLAN_VERSION,
             name: name.unwrap_or_else(|| identifier_like(declared.deployment.id.as_str())),
             instrument_version: env!("CARGO_PKG_VERSION").to_owned(),
-            target: target(
-                &args.server,
-                &asked.endpoint_path,
-                (&server.endpoint, &server.access),
-                &server.model,
-            ),
+            target: Target {
+                replicas: server.replicas.clone(),
+                ..target(
+                    &args.server,
+                    &asked.endpoint_path,
+                    (&server.endpoint, &server.access),
+                    &server.model,
+                )
+            },
             request: settings,
             workload: requests.describe(),
             load,

@@ -1,11 +1,13 @@
 //! With what and where it is measured, and what the server says of itself: conditions of a record.
 
 mod instrument;
+mod replicas;
 mod server;
 
 use streamgauge_schema::{Condition, PublicText};
 
 pub(crate) use instrument::of_instrument;
+pub(crate) use replicas::agreed;
 pub(crate) use server::{MAX_ANSWER, PATIENCE, identify, of_server, told};
 
 /// What stands where nobody tells.

@@ -9,6 +9,7 @@ mod markdown;
 mod number;
 mod outlook;
 mod page;
+mod replicas;
 mod run;
 mod search;
 mod table;

@@ -9,6 +9,7 @@ mod findings;
 mod gates;
 mod glossary;
 mod plots;
+mod replicas;
 mod rows;
 mod run;
 mod search;

@@ -6,7 +6,9 @@ mod shared;
 
 use proptest::prelude::*;
 use streamgauge_report::{Requests, run_page};
-use streamgauge_schema::{Document, JournalLine, RequestLine, RunRecord, RunRecordV2};
+use streamgauge_schema::{
+    Document, JournalLine, Replica, ReplicaReport, RequestLine, RunRecord, RunRecordV2, Spread,
+};
 
 use shared::{damaged, hostile, prose, record_v1, record_v2, requests};
 
@@ -16,6 +18,38 @@ fn the_page_of_a_run_says_what_its_record_does() {
     let page =
         run_page(&RunRecord::V2(Box::new(record.clone())), Some(&requests(&record))).unwrap();
     insta::assert_snapshot!("run", prose(&page));
+}
+
+#[test]
+fn several_addresses_have_a_row_each_by_their_names() {
+    let mut record = record_v2();
+    let spread = |ms| Some(Spread { median: ms, p99: 2.0 * ms, max: 2.5 * ms });
+    let replica = |place, succeeded, ttft_ms, e2e_ms| ReplicaReport {
+        name: Replica::name(place),
+        weight: 1,
+        offered: 1_200,
+        succeeded,
+        failed: 1_200 - succeeded,
+        timed_out: 0,
+        cancelled: 0,
+        not_sent: 0,
+        completion_tok_per_s: Some(succeeded as f64),
+        ttft_ms,
+        e2e_ms,
+    };
+    assert!(!run_page(&RunRecord::V2(Box::new(record.clone())), None).unwrap().contains("At each"));
+    record.replicas =
+        vec![replica(0, 1_200, spread(10.5), spread(100.0)), replica(1, 0, None, None)];
+    let page = prose(&run_page(&RunRecord::V2(Box::new(record)), None).unwrap());
+    let from = page.find("At each address").unwrap();
+    let section: String = page[from..].chars().take(900).collect();
+    for row in [
+        "replica-1 | 1 | 1,200 | 0 of 1,200 | 1,200 | 10.5 | 21.0 | 100 | 200",
+        "replica-2 | 1 | 1,200 | 1,200 of 1,200 | 0 | — | — | — | —",
+    ] {
+        let words = section.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(row), "{row}: {words}");
+    }
 }
 
 #[test]

@@ -181,7 +181,7 @@ mod tests {
         }
         let cli = read(dir.path(), file, "--base-url http://h").unwrap();
         let Asked::Run(run) = cli.command else { panic!("another command") };
-        assert!(!run.server.simulate && run.server.base_url.is_some());
+        assert!(!run.server.simulate && run.server.base_url == ["http://h"]);
     }
 
     #[test]

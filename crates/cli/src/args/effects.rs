@@ -38,6 +38,18 @@ const EFFECTS: &[Effect] = &[
         advice: "--base-url names a server, and --simulate starts one: leave one of them out",
     },
     Effect {
+        flag: "weights",
+        acts: |run| run.server.base_url.len() > 1,
+        advice: "--weights says how several addresses share the requests of a run: give --base-url more \
+                 than once, or leave --weights out",
+    },
+    Effect {
+        flag: "server_metrics",
+        acts: |run| run.server.base_url.len() < 2,
+        advice: "--server-metrics asks one server, and several have the requests: leave it out, or give \
+                 one --base-url",
+    },
+    Effect {
         flag: "api_key_env",
         acts: |run| !run.server.simulate,
         advice: "--api-key-env: the server that --simulate starts gets no key; leave one of them out",

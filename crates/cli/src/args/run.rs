@@ -12,7 +12,8 @@ use super::instrument::InstrumentArgs;
 use super::shard::ShardArgs;
 use super::turnover::ControlledWord;
 use super::values::{
-    Sweep, Temperature, parse_clients, parse_goal, parse_identifier, parse_rates, parse_temperature,
+    Sweep, Temperature, Weights, parse_clients, parse_goal, parse_identifier, parse_rates,
+    parse_temperature, parse_weights,
 };
 use crate::progress::View;
 use crate::repeated::MOST_REPETITIONS;
@@ -68,12 +69,16 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    /// Address of the server, with or without /v1
+    /// Address of the server, with or without /v1; `run` takes several, which share the requests
     ///
     /// unix:///path/of.sock is a Unix-domain socket, and unix:///path/of.sock:/v1 has a path there
     #[arg(long, env = BASE_URL, hide_env_values = true, value_name = "URL")]
     #[arg(aliases = ["target", "url"])]
-    pub(crate) base_url: Option<String>,
+    pub(crate) base_url: Vec<String>,
+    /// How several addresses share the requests, a whole number for each in their order, as 2,1
+    /// [default: alike]
+    #[arg(long, hide_short_help = true, value_name = "WEIGHTS", value_parser = parse_weights)]
+    pub(crate) weights: Option<Weights>,
     /// Measure a simulated server that is started for this run, whatever OPENAI_BASE_URL says
     #[arg(long)]
     pub(crate) simulate: bool,

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, ArgGroup, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgAction, ArgGroup, Args, Command, FromArgMatches, ValueEnum};
 use streamgauge_schema::{Identifier, OutputPolicy, TurnoverReport};
 use streamgauge_workload::{Clients, TurnoverPrompts, WorkloadError};
 
@@ -38,6 +38,7 @@ Examples:
   streamgauge turnover --concurrency 64 --waves 20 --repeats 2
   streamgauge turnover --policy observe --word blue --count 64")]
 #[command(mut_arg("format", without_vllm), mut_arg("steady_window", |flag| flag.hide(true)))]
+#[command(mut_arg("base_url", one_address), mut_arg("weights", |flag| flag.hide(true)))]
 pub(crate) struct TurnoverArgs {
     /// Flags of this command by their long names, in TOML; those given here win
     #[arg(long, value_name = "FILE")]
@@ -54,6 +55,11 @@ pub(crate) struct TurnoverArgs {
     pub(crate) instrument: InstrumentArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// A turnover keeps one server's batches full: several share them, and none is.
+fn one_address(flag: Arg) -> Arg {
+    flag.action(ArgAction::Set).help("Address of the server, with or without /v1")
 }
 
 /// The formats of a run but for vLLM's block, which has no line for what a turnover finds.

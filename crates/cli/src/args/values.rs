@@ -37,6 +37,17 @@ pub(crate) fn parse_temperature(text: &str) -> Result<Temperature, String> {
     }
 }
 
+/// How several addresses share the requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights(pub(crate) Vec<u64>);
+
+/// Reads `2,1`.
+pub(crate) fn parse_weights(text: &str) -> Result<Weights, String> {
+    let weight = |word: &str| word.trim().parse().ok().filter(|weight| *weight > 0);
+    let weights: Option<Vec<u64>> = text.split(',').map(weight).collect();
+    weights.map(Weights).ok_or_else(|| "weights are whole numbers from 1, as in 2,1".to_owned())
+}
+
 /// Reads a name.
 pub(crate) fn parse_identifier(text: &str) -> Result<Identifier, String> {
     Identifier::new(text).ok_or_else(|| {

@@ -42,13 +42,13 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if let Some(what) = args.goals.search {
         search::begin(args, what)?;
     }
-    let (_simulated, base_url) = server_of(&args.server)?;
+    let (_simulated, base_urls) = server_of(&args.server)?;
     let stop = stop_on_signal(SAVING)?;
     let interrupted = stopped(stop.clone());
     tokio::pin!(interrupted);
     let server = tokio::select! {
         () = &mut interrupted => return Ok(Exit::Interrupted),
-        server = meet(&args.server, &args.limits, &base_url) => server?,
+        server = meet(&args.server, &args.limits, &base_urls) => server?,
     };
     let planner = tokio::select! {
         () = &mut interrupted => return Ok(Exit::Interrupted),
@@ -59,7 +59,7 @@ pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             Some(what) => vec![search::first_probe(args, what, &planner)?],
             None => parts(planner.cells()?, shard)?,
         };
-        return dry_run(args, &server.endpoint, &cells);
+        return dry_run(args, &cells);
     }
     if let Some(what) = args.goals.search {
         return search::search(args, what, &planner, &server, &stop).await;
@@ -147,11 +147,13 @@ fn say_which_are_stable(measured: &Measured, format: Format) -> anyhow::Result<(
     Ok(())
 }
 
-/// The address of the server that is measured, and the simulated one that was started for it.
-pub(super) fn server_of(args: &ServerArgs) -> anyhow::Result<(Option<ThreadedSim>, String)> {
+/// The addresses of what is measured, and the simulated one that was started for it.
+pub(super) fn server_of(args: &ServerArgs) -> anyhow::Result<(Option<ThreadedSim>, Vec<String>)> {
     if !args.simulate {
-        let url = args.base_url.clone().context("no server: give --base-url or --simulate")?;
-        return Ok((None, url));
+        if args.base_url.is_empty() {
+            bail!("no server: give --base-url or --simulate");
+        }
+        return Ok((None, args.base_url.clone()));
     }
     if args.api != Dialect::OpenaiChat {
         bail!("--api {}: the simulated server speaks {} only", args.api, Dialect::OpenaiChat);
@@ -159,7 +161,7 @@ pub(super) fn server_of(args: &ServerArgs) -> anyhow::Result<(Option<ThreadedSim
     let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = spawn_thread(SimConfig::default(), any_port)?;
     let url = format!("http://{}", server.addr());
-    Ok((Some(server), url))
+    Ok((Some(server), vec![url]))
 }
 
 /// Measures this client at each cell's number of streams, and warns of rates that it cannot observe.

@@ -20,15 +20,15 @@ use crate::signals::{SAVING, stop_on_signal, stopped};
 pub(crate) async fn turnover(args: &TurnoverArgs) -> anyhow::Result<Exit> {
     let run = args.as_run()?;
     let asked = Asked::read(&run)?;
-    let (_simulated, base_url) = server_of(&run.server)?;
+    let (_simulated, base_urls) = server_of(&run.server)?;
     let stop = stop_on_signal(SAVING)?;
     let server = tokio::select! {
         () = stopped(stop.clone()) => return Ok(Exit::Interrupted),
-        server = meet(&run.server, &run.limits, &base_url) => server?,
+        server = meet(&run.server, &run.limits, &base_urls) => server?,
     };
     let mut cells = cells(args, &run, &asked, &server)?;
     if run.output.dry_run {
-        return dry_run(&run, &server.endpoint, &cells);
+        return dry_run(&run, &cells);
     }
     cells.iter().try_for_each(Cell::check_room)?;
     if run.instrument.calibrate {

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use streamgauge_client::{Access, Endpoint};
 use streamgauge_metrics::check_plan;
 use streamgauge_schema::{
     CacheState, EvidenceMode, LengthBasis, LoadShape, Plan, PromptSource, Target,
@@ -16,6 +15,7 @@ use streamgauge_workload::{
     TurnoverPrompts,
 };
 
+use super::addresses::Reached;
 use super::{Cell, Server, endpoint_path, target};
 use crate::args::run::ServerArgs;
 use crate::grading::{Expectations, Expected};
@@ -95,19 +95,19 @@ pub(crate) fn lengths_of(plan: &Plan) -> anyhow::Result<Lengths> {
 }
 
 /// Refuses another way to the server than the run went, before anything is contacted.
-pub(crate) fn check_way(
-    plan: &Plan,
-    args: &ServerArgs,
-    (endpoint, access): (&Endpoint, &Access),
-) -> anyhow::Result<()> {
+pub(crate) fn check_way(plan: &Plan, args: &ServerArgs, reached: &Reached) -> anyhow::Result<()> {
     let was = &plan.target;
-    let is = &target(args, &endpoint_path(args)?, (endpoint, access), &was.model);
+    let (first, access) = (&reached.endpoints[0], &reached.access);
+    let is = &Target {
+        replicas: reached.replicas(),
+        ..target(args, &endpoint_path(args)?, (first, access), &was.model)
+    };
     let given = |is_given: bool| if is_given { "given" } else { "not given" }.to_owned();
     let members = |target: &Target| {
         let route = &target.route;
         let proxy = route.proxy.clone();
         [
-            ("--base-url", target.base_url.clone()),
+            ("--base-url", target.base_urls().join(" ")),
             ("--endpoint-path", target.endpoint_path.clone()),
             ("--ca-file", given(target.private_ca)),
             ("--client-cert", given(route.client_certificate)),

@@ -7,13 +7,14 @@ use anyhow::{Context, bail};
 use streamgauge_client::{
     Access, Endpoint, Headers, Model, Proxy, Query, Trust, bounded, list_models, wait_ready,
 };
-use streamgauge_schema::{Condition, Dialect, FailureClass};
+use streamgauge_schema::{Condition, Dialect, FailureClass, Replica};
 
+use super::addresses::{Reached, check_alike, check_doubled, weights};
 use super::millis;
 use crate::args::run::{LimitArgs, ServerArgs};
 use crate::console;
 use crate::exit::Unreachable;
-use crate::provenance::told;
+use crate::provenance::{agreed, told};
 
 /// How the simulated server signs its model.
 const SIMULATED_OWNER: &str = "sim";
@@ -21,7 +22,10 @@ const SIMULATED_OWNER: &str = "sim";
 /// The server under measurement.
 #[derive(Debug)]
 pub(crate) struct Server {
+    /// Of several addresses the first.
     pub(crate) endpoint: Endpoint,
+    /// All of them, where there are several.
+    pub(crate) replicas: Vec<Replica>,
     pub(crate) access: Access,
     pub(crate) model: String,
     pub(crate) simulated: bool,
@@ -33,7 +37,7 @@ pub(crate) struct Server {
 
 /// Builds the access to a server from the arguments. Keys come from the environment and headers;
 /// they go into no plan.
-fn access(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
+fn access(args: &ServerArgs, endpoints: &[Endpoint]) -> anyhow::Result<Access> {
     let mut headers = Headers::default();
     for line in &args.header {
         headers.add(line).context("--header")?;
@@ -44,31 +48,35 @@ fn access(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Access> {
             .add_api_key(&key, args.api)
             .with_context(|| format!("the key in {key_variable}"))?;
     }
-    let proxy = proxy(args, endpoint)?;
-    let leaves = !endpoint.is_loopback() || proxy.as_ref().is_some_and(|it| !it.is_loopback());
-    let is_open = leaves && !endpoint.is_tls();
-    if !headers.is_empty() && is_open {
+    let proxy = common_proxy(args, endpoints)?;
+    let by_proxy = proxy.as_ref().is_some_and(|it| !it.is_loopback());
+    let is_open = |it: &&Endpoint| !it.is_tls() && (by_proxy || !it.is_loopback());
+    let mut open: Vec<&str> = endpoints.iter().filter(is_open).map(Endpoint::host).collect();
+    open.dedup();
+    if !headers.is_empty() && !open.is_empty() {
         console::remark(&format!(
             "warning: {} goes over plain http to {}",
             headers.names().join(", "),
-            endpoint.host()
+            open.join(", ")
         ));
     }
-    let trust = trust(args, endpoint)?;
+    let trust = trust(args, endpoints)?;
     let query = args.endpoint_path.as_deref().and_then(|path| path_and_query(path).1);
     let query = Query::new(query.unwrap_or_default()).context("--endpoint-path")?;
-    if !query.is_empty() && is_open {
+    if !query.is_empty() && !open.is_empty() {
         console::remark(&format!(
             "warning: the query of --endpoint-path goes over plain http to {}",
-            endpoint.host()
+            open.join(", ")
         ));
     }
     Ok(Access { headers, query, trust, proxy })
 }
 
-/// Whom to trust, where the address needs it.
-fn trust(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Option<Trust>> {
-    if !endpoint.is_tls() {
+/// Whom to trust, where an address needs it.
+fn trust(args: &ServerArgs, endpoints: &[Endpoint]) -> anyhow::Result<Option<Trust>> {
+    let hosts = endpoints.iter().filter(|endpoint| endpoint.is_tls()).map(Endpoint::host);
+    let hosts: Vec<&str> = hosts.collect();
+    if hosts.is_empty() {
         let given = [
             ("--ca-file", args.ca_file.is_some()),
             ("--client-cert", args.client_cert.is_some()),
@@ -83,7 +91,7 @@ fn trust(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Option<Trust>
         _ if args.insecure => {
             console::remark(&format!(
                 "warning: --insecure: whoever answers as {} is believed, and reads what is sent",
-                endpoint.host()
+                hosts.join(", ")
             ));
             Trust::anybody()?
         }
@@ -96,6 +104,28 @@ fn trust(args: &ServerArgs, endpoint: &Endpoint) -> anyhow::Result<Option<Trust>
         }
         _ => trust,
     }))
+}
+
+/// The proxy that was asked for, which is the same for all addresses.
+fn common_proxy(args: &ServerArgs, endpoints: &[Endpoint]) -> anyhow::Result<Option<Proxy>> {
+    let mut common = None;
+    for endpoint in endpoints {
+        let found = proxy(args, endpoint)?;
+        let said = |proxy: &Option<Proxy>| match proxy {
+            Some(proxy) => format!("through the proxy {proxy}"),
+            None => "straight".to_owned(),
+        };
+        let (first, known) = common.get_or_insert_with(|| (endpoint, found.clone()));
+        if said(known) != said(&found) {
+            bail!(
+                "--proxy-from-env: {first} is reached {}, and {endpoint} {}: several addresses are \
+                 reached alike",
+                said(known),
+                said(&found)
+            );
+        }
+    }
+    Ok(common.and_then(|(_, proxy)| proxy))
 }
 
 /// The proxy that was asked for.
@@ -156,36 +186,59 @@ fn api_key(args: &ServerArgs, variable: &str) -> anyhow::Result<Option<String>> 
 pub(crate) async fn meet(
     args: &ServerArgs,
     limits: &LimitArgs,
-    base_url: &str,
+    base_urls: &[String],
 ) -> anyhow::Result<Server> {
-    meet_reached(args, limits, reach(args, base_url)?).await
+    meet_reached(args, limits, reach(args, base_urls)?).await
 }
 
-/// The same of a server to which the way is known.
+/// The same of addresses to which the way is known; every one of them is asked.
 pub(crate) async fn meet_reached(
     args: &ServerArgs,
     limits: &LimitArgs,
-    (endpoint, access): (Endpoint, Access),
+    reached: Reached,
 ) -> anyhow::Result<Server> {
-    if let Some(seconds) = args.wait_ready {
-        let patience = Duration::from_millis(millis("--wait-ready", seconds)?);
-        wait_ready(&endpoint, &access, args.api, patience)
-            .await
-            .map_err(|error| Unreachable(format!("{endpoint}: {error}")))?;
+    let Reached { endpoints, access, .. } = &reached;
+    let mut listed = Vec::new();
+    for (place, endpoint) in endpoints.iter().enumerate() {
+        let called = reached.called(place);
+        if let Some(seconds) = args.wait_ready {
+            let patience = Duration::from_millis(millis("--wait-ready", seconds)?);
+            wait_ready(endpoint, access, args.api, patience)
+                .await
+                .map_err(|error| Unreachable(format!("{called}: {error}")))?;
+        }
+        listed.push(list_at(args, limits, &called, (endpoint, access)).await?);
     }
-    let mut server = meet_at(args, limits, endpoint, access).await?;
-    server.told = told(&server, args.api).await?;
+    if endpoints.len() > 1 {
+        check_alike(args, &reached, &listed)?;
+    }
+    let mut told_by = Vec::new();
+    let mut met = None::<Server>;
+    for (place, (endpoint, listed)) in endpoints.iter().zip(listed).enumerate() {
+        let found = match &met {
+            Some(first) => found_as(first, &reached, place, listed)?,
+            None => found(args, endpoint.clone(), access.clone(), listed)?,
+        };
+        told_by.push(told(&found, args.api).await?);
+        met.get_or_insert(found);
+    }
+    let mut server = met.context("there is an address")?;
+    server.replicas = reached.replicas();
+    server.told = agreed(told_by);
     Ok(server)
 }
 
-/// The address and the way in; nothing is contacted.
-pub(crate) fn reach(args: &ServerArgs, base_url: &str) -> anyhow::Result<(Endpoint, Access)> {
-    let endpoint = Endpoint::parse(address(args, base_url))?;
+/// The addresses and the way in; nothing is contacted.
+pub(crate) fn reach(args: &ServerArgs, base_urls: &[String]) -> anyhow::Result<Reached> {
+    let parsed = base_urls.iter().map(|url| Endpoint::parse(address(args, url)));
+    let endpoints: Vec<Endpoint> = parsed.collect::<Result<_, _>>()?;
     if args.endpoint_path.is_none() {
-        without_path(&endpoint, args.api)?;
+        endpoints.iter().try_for_each(|endpoint| without_path(endpoint, args.api))?;
     }
-    let access = access(args, &endpoint)?;
-    Ok((endpoint, access))
+    check_doubled(&endpoints)?;
+    let weights = weights(args, endpoints.len())?;
+    let access = access(args, &endpoints)?;
+    Ok(Reached { endpoints, weights, access })
 }
 
 /// Finds out which model answers at an address.
@@ -195,23 +248,77 @@ pub(crate) async fn meet_at(
     endpoint: Endpoint,
     access: Access,
 ) -> anyhow::Result<Server> {
+    let called = endpoint.to_string();
+    let listed = list_at(args, limits, &called, (&endpoint, &access)).await?;
+    found(args, endpoint, access, listed)
+}
+
+/// The models that an address lists; `None` where no list comes, and the model was named.
+async fn list_at(
+    args: &ServerArgs,
+    limits: &LimitArgs,
+    called: &str,
+    (endpoint, access): (&Endpoint, &Access),
+) -> anyhow::Result<Option<Vec<Model>>> {
     let timeout = Duration::from_secs_f64(limits.connect_timeout) + Duration::from_secs(10);
-    let listed = match list_models(&endpoint, &access, args.api, timeout).await {
-        Ok(listed) => Some(listed),
+    match list_models(endpoint, access, args.api, timeout).await {
+        Ok(listed) => Ok(Some(listed)),
         // Some servers have no such list, or keep it from this key; the model was named anyway.
-        Err(error) if args.model.is_some() && answers(error.class) => None,
+        Err(error) if args.model.is_some() && answers(error.class) => Ok(None),
         Err(error) => {
             let hint = if answers(error.class) { "; name the model with --model" } else { "" };
-            return Err(Unreachable(format!("{endpoint}: {error}{hint}")).into());
+            Err(Unreachable(format!("{called}: {error}{hint}")).into())
         }
-    };
+    }
+}
+
+/// The server that lists these.
+fn found(
+    args: &ServerArgs,
+    endpoint: Endpoint,
+    access: Access,
+    listed: Option<Vec<Model>>,
+) -> anyhow::Result<Server> {
     let (model, simulated) = choose(args.model.as_deref(), listed.as_deref())?;
-    let listed = listed.map(|models| {
+    let (replicas, told) = (Vec::new(), Vec::new());
+    Ok(Server { endpoint, replicas, access, model, simulated, listed: sorted(listed), told })
+}
+
+/// The same of a further address, which is asked for the same model.
+fn found_as(
+    first: &Server,
+    reached: &Reached,
+    place: usize,
+    listed: Option<Vec<Model>>,
+) -> anyhow::Result<Server> {
+    let own = listed.iter().flatten().find(|model| model.id == first.model);
+    if own.is_some_and(is_simulated) != first.simulated {
+        let word = |is_simulated| if is_simulated { "simulated" } else { "real" };
+        bail!(
+            "{} is a {} server, and {} is a {} one",
+            reached.called(place),
+            word(!first.simulated),
+            reached.called(0),
+            word(first.simulated)
+        );
+    }
+    let (endpoint, access) = (reached.endpoints[place].clone(), first.access.clone());
+    let (model, simulated) = (first.model.clone(), first.simulated);
+    let (replicas, told) = (Vec::new(), Vec::new());
+    Ok(Server { endpoint, replicas, access, model, simulated, listed: sorted(listed), told })
+}
+
+fn sorted(listed: Option<Vec<Model>>) -> Option<Vec<String>> {
+    listed.map(|models| {
         let mut names: Vec<String> = models.into_iter().map(|model| model.id).collect();
         names.sort_unstable();
         names
-    });
-    Ok(Server { endpoint, access, model, simulated, listed, told: Vec::new() })
+    })
+}
+
+/// Whether it is the simulated server's.
+fn is_simulated(model: &Model) -> bool {
+    model.owned_by.as_deref() == Some(SIMULATED_OWNER)
 }
 
 /// The address below which the API's path lies. One that was written for OpenAI's APIs ends in
@@ -242,7 +349,6 @@ fn answers(class: FailureClass) -> bool {
 
 fn choose(asked: Option<&str>, listed: Option<&[Model]>) -> anyhow::Result<(String, bool)> {
     let listed = listed.unwrap_or_default();
-    let simulated = |model: &Model| model.owned_by.as_deref() == Some(SIMULATED_OWNER);
     match (asked, listed) {
         (Some(asked), _) => {
             let known = listed.iter().find(|model| model.id == asked);
@@ -252,9 +358,9 @@ fn choose(asked: Option<&str>, listed: Option<&[Model]>) -> anyhow::Result<(Stri
                     names(listed)
                 ));
             }
-            Ok((asked.to_owned(), known.is_some_and(simulated)))
+            Ok((asked.to_owned(), known.is_some_and(is_simulated)))
         }
-        (None, [only]) => Ok((only.id.clone(), simulated(only))),
+        (None, [only]) => Ok((only.id.clone(), is_simulated(only))),
         (None, []) => bail!("the server lists no model; name one with --model"),
         (None, _) => bail!("the server lists {}; choose one with --model", names(listed)),
     }

@@ -12,7 +12,7 @@ use crate::flags::{Flags, Merged, Source, argument};
 use crate::spelling::meant;
 
 /// Flags that a qualification decides itself, and what to do instead.
-const DECIDED_HERE: [(&str, &str); 21] = [
+const DECIDED_HERE: [(&str, &str); 22] = [
     ("attainment", "a qualification searches for nothing"),
     ("calibrate", "`streamgauge calibrate` measures this client's own error apart"),
     ("config", "the plan itself holds the flags"),
@@ -34,6 +34,7 @@ const DECIDED_HERE: [(&str, &str); 21] = [
     ("simulate", "start `streamgauge sim` and give its address"),
     ("start-at", "a run begins when the one before it has ended"),
     ("steady-window", "runs are not printed; their records hold both windows"),
+    ("weights", "an arm has one address"),
 ];
 
 /// Where a flag may stand.
@@ -74,7 +75,7 @@ impl<'a> Table<'a> {
         place: Place,
         flags: &'a Flags,
     ) -> anyhow::Result<Self> {
-        for key in flags.keys() {
+        for (key, value) in flags {
             let name = key.get_ref().as_str();
             let refuse = |problem: String| {
                 Err(source.fault(key.span(), &format!("{title}: {name}: {problem}")))
@@ -84,6 +85,9 @@ impl<'a> Table<'a> {
             };
             if let Some((_, instead)) = DECIDED_HERE.iter().find(|(decided, _)| *decided == name) {
                 return refuse(format!("it is not for a qualification: {instead}"));
+            }
+            if name == "base-url" && value.get_ref().is_array() {
+                return refuse("an arm has one address: it is a text".to_owned());
             }
             if name == "wait-ready" {
                 return refuse("write `ready = { timeout_s = … }` into the arm's table".to_owned());

@@ -94,7 +94,7 @@ impl Resolved {
             check_hardware(&source, &cells)?;
         }
         let arm = |keys: ArmKeys, of: fn(&PlannedCell) -> &ArmCell| -> anyhow::Result<_> {
-            let url = cells.first().and_then(|cell| of(cell).args.server.base_url.as_deref());
+            let url = cells.first().and_then(|cell| of(cell).args.server.base_url.first());
             Ok(QualificationArm {
                 base_url: Endpoint::parse(url.context("an arm has an address")?)?.to_string(),
                 activation: keys.activation,

@@ -109,8 +109,7 @@ impl<'a> Work<'a> {
         let cells = resolved.cells_of(visit);
         let first = cells.first().context("a visit has a cell")?;
         let args = first.of(visit.arm()).args(resolved.plan.is_swapped(visit));
-        let base_url = args.server.base_url.as_deref().context("an arm has an address")?;
-        let (endpoint, access) = reach(&args.server, base_url)?;
+        let (endpoint, access) = reach(&args.server, &args.server.base_url)?.first()?;
         let met = Met { visit, endpoint: &endpoint, access: &access, args };
         if self.swap(visit).await? == Going::Interrupted
             || self.bring_up(&met).await? == Going::Interrupted

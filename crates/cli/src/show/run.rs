@@ -11,6 +11,7 @@ use streamgauge_schema::{
 use super::answers::answers;
 use super::number::{count, figure};
 use super::page::Page;
+use super::replicas::replicas;
 use super::table::table;
 use crate::args::Format;
 use crate::measure::Measured;
@@ -55,6 +56,7 @@ pub(crate) fn run(measured: &Measured, steady: SteadyWindow, page: Page) -> Stri
     // Without an answer there are no figures to show.
     if record.load.succeeded > 0 {
         parts.extend(tables(record, WindowName::Whole, page.format));
+        parts.extend(replicas(record, page.format));
         parts.extend(absent(record, page));
         parts.extend(steady_window(record, steady, page));
     }
@@ -68,6 +70,7 @@ pub(crate) fn record(record: &RunRecordV2, path: &Path, page: Page) -> String {
     let mut parts = vec![headline(record, page)];
     if record.load.succeeded > 0 {
         parts.extend(tables(record, WindowName::Whole, page.format));
+        parts.extend(replicas(record, page.format));
     }
     parts.push(limitations(record, page));
     parts.push(path.display().to_string());

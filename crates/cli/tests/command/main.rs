@@ -30,6 +30,7 @@ mod process;
 mod published;
 mod qualify;
 mod refused;
+mod replicas;
 mod reported;
 mod robust;
 mod secrets;

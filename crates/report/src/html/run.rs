@@ -7,6 +7,7 @@ use streamgauge_schema::{
 
 use super::glossary::Glossary;
 use super::plots::{FailureRow, Plots, failures, not_succeeded};
+use super::replicas::{ReplicaRow, replica_rows};
 use super::rows::Tables;
 use super::shell::{Shell, fill};
 use super::tiles::{Tile, tiles};
@@ -27,6 +28,7 @@ struct RunPage {
     tiles: Vec<Tile>,
     facts: Vec<Fact>,
     tables: Tables,
+    replicas: Vec<ReplicaRow>,
     nothing_succeeded: bool,
     steady: Option<Steady>,
     plots: Option<Plots>,
@@ -86,6 +88,10 @@ pub fn run_page(record: &RunRecord, requests: Option<&Requests>) -> Result<Strin
         },
         facts: facts(record),
         tables,
+        replicas: match record {
+            RunRecord::V1(_) => Vec::new(),
+            RunRecord::V2(record) => replica_rows(&record.replicas),
+        },
         nothing_succeeded: record.performance().transport_successes == 0,
         steady,
         plots,

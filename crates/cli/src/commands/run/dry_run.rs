@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use streamgauge_client::{Endpoint, RunDir};
-use streamgauge_schema::{LengthBasis, Plan, digest_bytes};
+use streamgauge_schema::{LengthBasis, Plan, Replica, digest_bytes};
 
 use crate::args::run::RunArgs;
 use crate::args::shard::StartAt;
@@ -11,9 +11,12 @@ use crate::exit::Exit;
 use crate::planning::Cell;
 
 /// Prints all that can be known before the first request.
-pub(crate) fn dry_run(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<Exit> {
+pub(crate) fn dry_run(args: &RunArgs, cells: &[Cell]) -> anyhow::Result<Exit> {
     for cell in cells {
         let first = cell.first_request();
+        let target = &cell.plan.target;
+        let place = target.turns().map_or(0, |turns| turns.of(first.index));
+        let endpoint = Endpoint::parse(target.base_urls()[place])?;
         console::remark(&format!(
             "first request to {endpoint}, path {}:\n{}",
             endpoint.path(&cell.plan.target.endpoint_path),
@@ -26,15 +29,22 @@ pub(crate) fn dry_run(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> an
         _ => digest_bytes(&plans)?,
     };
     console::result(&String::from_utf8(bytes).context("canonical bytes are ASCII")?)?;
-    console::remark(&contacted(args, endpoint, cells)?);
+    console::remark(&contacted(args, cells)?);
     Ok(Exit::Done)
 }
 
 /// What would be sent, and written.
-fn contacted(args: &RunArgs, endpoint: &Endpoint, cells: &[Cell]) -> anyhow::Result<String> {
-    let mut lines = vec![format!(
-        "nothing was sent but questions for models and version; a run would contact {endpoint}:"
-    )];
+fn contacted(args: &RunArgs, cells: &[Cell]) -> anyhow::Result<String> {
+    let sent = "nothing was sent but questions for models and version; a run would contact";
+    let target = cells.first().map(|cell| &cell.plan.target);
+    let replicas = target.map(|target| target.replicas.as_slice()).unwrap_or_default();
+    let mut lines = match replicas {
+        [] => vec![format!("{sent} {}:", target.map_or("nobody", |target| &target.base_url))],
+        several => vec![format!("{sent} {} addresses, which share the requests:", several.len())],
+    };
+    lines.extend(replicas.iter().enumerate().map(|(place, Replica { base_url, weight })| {
+        format!("- {} is {base_url}, of weight {weight}", Replica::name(place))
+    }));
     let assumed = |cell: &Cell| cell.plan.workload.length_basis == Some(LengthBasis::Assumed {});
     if !args.prompts.no_length_probes && cells.iter().any(assumed) {
         lines.push("- a few short requests first, which tell how long prompts are".to_owned());

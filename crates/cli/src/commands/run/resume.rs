@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::show_result;
 use crate::args::run::{RunArgs, RunFormat, ServerArgs};
+use crate::args::values::Weights;
 use crate::commands::turnover;
 use crate::console;
 use crate::exit::Exit;
@@ -32,14 +33,14 @@ pub(super) async fn resume(args: &RunArgs, dir: &Path) -> anyhow::Result<Exit> {
     if taken_up.has_finished() {
         return finished(&dir, &plan);
     }
-    let (_simulated, base_url) = server_of(args, &plan)?;
-    let server_args = server_args(&args.server, &plan, &base_url)?;
-    let (endpoint, access) = reach(&server_args, &base_url)?;
-    check_way(&plan, &server_args, (&endpoint, &access))?;
+    let (_simulated, base_urls) = server_of(args, &plan)?;
+    let server_args = server_args(&args.server, &plan, base_urls.len())?;
+    let reached = reach(&server_args, &base_urls)?;
+    check_way(&plan, &server_args, &reached)?;
     let stop = stop_on_signal(SAVING)?;
     let server = tokio::select! {
         () = stopped(stop.clone()) => return Ok(Exit::Interrupted),
-        server = meet_reached(&server_args, &args.limits, (endpoint, access)) => server?,
+        server = meet_reached(&server_args, &args.limits, reached) => server?,
     };
     let mut cell = cell_of_plan(plan, &server, args.prompts.dataset.as_deref())
         .with_context(|| format!("{} cannot be taken up", dir.path().display()))?;
@@ -94,9 +95,9 @@ pub(super) fn finished(dir: &RunDir, plan: &Plan) -> anyhow::Result<Exit> {
     })
 }
 
-/// The address that the plan names, which may be given again for the user and password that it lacks; and
-/// the simulated server that was started there again.
-fn server_of(args: &RunArgs, plan: &Plan) -> anyhow::Result<(Option<ThreadedSim>, String)> {
+/// The addresses that the plan names, which may be given again in their order; and the simulated server
+/// that was started there again.
+fn server_of(args: &RunArgs, plan: &Plan) -> anyhow::Result<(Option<ThreadedSim>, Vec<String>)> {
     let known = &plan.target.base_url;
     if args.server.simulate {
         let address: Option<SocketAddr> =
@@ -105,17 +106,20 @@ fn server_of(args: &RunArgs, plan: &Plan) -> anyhow::Result<(Option<ThreadedSim>
         let address = address.with_context(|| {
             format!("--simulate: the run asked {known}, which is another server")
         })?;
-        return Ok((Some(spawn_thread(SimConfig::default(), address)?), known.clone()));
+        return Ok((Some(spawn_thread(SimConfig::default(), address)?), vec![known.clone()]));
     }
-    let Some(given) = &args.server.base_url else { return Ok((None, known.clone())) };
-    Ok((None, given.clone()))
+    let known = plan.target.base_urls().into_iter().map(str::to_owned);
+    let given = &args.server.base_url;
+    Ok((None, if given.is_empty() { known.collect() } else { given.clone() }))
 }
 
 /// The way to the server, of which the plan holds no secret.
-fn server_args(given: &ServerArgs, plan: &Plan, base_url: &str) -> anyhow::Result<ServerArgs> {
+fn server_args(given: &ServerArgs, plan: &Plan, addresses: usize) -> anyhow::Result<ServerArgs> {
     let target = &plan.target;
+    let weights: Vec<u64> = target.replicas.iter().map(|replica| replica.weight).collect();
     let mut args = ServerArgs {
-        base_url: Some(base_url.to_owned()),
+        // Of other addresses than the plan's it is said that they are others.
+        weights: (weights.len() == addresses).then_some(Weights(weights)),
         api: target.dialect,
         model: Some(target.model.clone()),
         expect_model: Some(target.expect_model.clone()),
