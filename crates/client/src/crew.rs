@@ -33,14 +33,15 @@ struct Member {
 }
 
 impl Crew {
-    /// Hires a worker for each sender. Needs the context of a runtime.
+    /// Hires a worker for each sender, which together open a connection for each of the first requests.
+    /// Needs the context of a runtime.
     ///
     /// # Errors
     /// When the system gives no thread or no runtime.
     pub(crate) fn hire(
         common: Arc<Common>,
         senders: Vec<Sender>,
-        open_first: u64,
+        first: impl Iterator<Item = u64> + Clone,
     ) -> io::Result<Self> {
         let (reports_to, reports) = unbounded_channel();
         let count = senders.len();
@@ -48,7 +49,7 @@ impl Crew {
         let mut crew = Self { members: Vec::new(), turn: 0, reports, reports_to, common };
         for (number, sender) in senders.into_iter().enumerate() {
             let (orders_to, orders) = unbounded_channel();
-            let open_first = sender.lanes.shares(open_first).into_iter().map(share).collect();
+            let open_first = sender.lanes.shares(first.clone()).into_iter().map(share).collect();
             let worker = Worker {
                 number,
                 sender: Arc::new(sender),

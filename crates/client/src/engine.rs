@@ -175,7 +175,8 @@ pub async fn run<S: Sink>(
     let workers = plan.instrument.workers.max(1);
     let sender = |_| sender(&ways, plan, access, &common);
     let senders = (0..workers).map(sender).collect::<Result<_, _>>()?;
-    let mut crew = Crew::hire(common, senders, connections.open_first).map_err(RunError::Worker)?;
+    let first = connections.first(plan, schedule);
+    let mut crew = Crew::hire(common, senders, first).map_err(RunError::Worker)?;
     get_ready(&mut crew, &mut stop).await?;
 
     let (clock, first) = match so_far.as_ref().and_then(|so_far| Some((so_far, so_far.header()?))) {
@@ -259,6 +260,16 @@ impl Connections {
             false => limit.unwrap_or(requests),
         };
         Self { at_least: limit.unwrap_or(1), at_most, open_first: open_first.min(at_most) }
+    }
+
+    /// The requests for which connections are opened first, by their places.
+    fn first<'a>(
+        &self,
+        plan: &Plan,
+        schedule: &'a Schedule,
+    ) -> impl Iterator<Item = u64> + Clone + use<'a> {
+        let places = 0..plan.load.requests.max(plan.load.warmup);
+        places.filter(|index| schedule.has(*index)).take(self.open_first as usize)
     }
 }
 

@@ -74,10 +74,10 @@ impl Lanes {
         &self.lanes[number]
     }
 
-    /// How many of the first requests of a stage go along each.
-    pub(crate) fn shares(&self, requests: u64) -> Vec<u64> {
+    /// How many of some requests go along each.
+    pub(crate) fn shares(&self, requests: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut shares = vec![0; self.lanes.len()];
-        (0..requests).for_each(|index| shares[self.number_of(index)] += 1);
+        requests.for_each(|index| shares[self.number_of(index)] += 1);
         shares
     }
 

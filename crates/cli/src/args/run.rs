@@ -69,7 +69,8 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    /// Address of the server, with or without /v1; `run` takes several, which share the requests
+    /// Address of the server, with or without /v1; may be given again: several share the
+    /// requests
     ///
     /// unix:///path/of.sock is a Unix-domain socket, and unix:///path/of.sock:/v1 has a path there
     #[arg(long, env = BASE_URL, hide_env_values = true, value_name = "URL")]

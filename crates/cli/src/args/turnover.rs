@@ -59,7 +59,9 @@ pub(crate) struct TurnoverArgs {
 
 /// A turnover keeps one server's batches full: several share them, and none is.
 fn one_address(flag: Arg) -> Arg {
-    flag.action(ArgAction::Set).help("Address of the server, with or without /v1")
+    let help = "Address of the server, with or without /v1";
+    let sockets = "unix:///path/of.sock is a Unix-domain socket, and unix:///path/of.sock:/v1 has a path there";
+    flag.action(ArgAction::Set).help(help).long_help(format!("{help}\n\n{sockets}"))
 }
 
 /// The formats of a run but for vLLM's block, which has no line for what a turnover finds.
