@@ -10,6 +10,7 @@ use streamgauge_schema::{Digest, Plan, Shard, Timestamp};
 
 use crate::args::run::RunArgs;
 use crate::args::shard::StartAt;
+use crate::console;
 
 /// The moment that was asked for; `None` where none was. Seconds count from `begun`, when the command began;
 /// those of shards from the moment at which the first of them comes here, which says so in a file that the
@@ -49,7 +50,16 @@ fn agreed(file: &Path, own: Timestamp) -> anyhow::Result<Timestamp> {
     let bytes = read_file(file)?;
     let text = String::from_utf8_lossy(&bytes);
     match Timestamp::from_rfc3339(text.trim_end()) {
-        Some(moment) => Ok(moment),
+        Some(moment) => {
+            if moment < RunClock::start().started_at() {
+                console::remark(&format!(
+                    "note: {} says when shards begin, and the moment has passed; remove it before they are \
+                     started if an earlier run left it",
+                    file.display()
+                ));
+            }
+            Ok(moment)
+        }
         None => bail!(
             "{} holds no moment at which shards begin: remove it before they are started",
             file.display()

@@ -157,6 +157,34 @@ fn a_shard_that_was_killed_is_taken_up_by_the_same_command() {
 }
 
 #[test]
+fn a_shard_that_was_killed_while_it_waited_begins_once() {
+    let (server, url) = server(quick());
+    let folder = tempfile::tempdir().unwrap();
+    let command = |start| part(&url, folder.path(), &["--shard", "1/3", "--start-at", start]);
+    let mut child = begin(command("+3600"));
+    wait_until("the warm-up", || server.account().len() as u64 == 2);
+    let dir = dir_of(folder.path(), "-shard-1-of-3");
+    wait_until("its lines", || member(&journal(&dir), "request").len() == 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(member(&journal(&dir), "begun").is_empty());
+    // The moment that was agreed on lies in a file.
+    let moment = fs::read_to_string(dir_of(folder.path(), "-start")).unwrap();
+    fs::write(dir_of(folder.path(), "-start"), moment.replacen("20", "19", 1)).unwrap();
+    let refused = finish(&mut command("+3600"));
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("holds no moment"), "{}", refused.stderr);
+    let again = finish(&mut command("2026-01-01T00:00:00Z"));
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    let lines = journal(&dir);
+    let [begun] = member(&lines, "begun")[..] else { panic!("it begins once") };
+    let at_us = begun["at_us"].as_u64().unwrap();
+    let [resumed] = member(&lines, "resumed")[..] else { panic!("it is taken up once") };
+    assert!(at_us >= resumed["at_us"].as_u64().unwrap());
+    assert_eq!(begun["start_us"], 0);
+}
+
+#[test]
 fn a_resumed_directory_keeps_to_its_shard() {
     let (_server, url) = server(slow());
     let folder = tempfile::tempdir().unwrap();

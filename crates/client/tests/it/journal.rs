@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::path::Path;
 
-use streamgauge_client::{Journal, JournalError, JournalWriter, lock_to_read};
+use streamgauge_client::{
+    Journal, JournalError, JournalWriter, RunDir, RunDirError, TakenUp, lock_to_read,
+};
 use streamgauge_schema::{
     Completion, Digest, EndReason, JournalHeader, JournalLine, JournalResumed, JournalTrailer,
-    RequestLine, Timestamp,
+    RequestLine, Shard, Timestamp,
 };
 
 use crate::plan::{lines, plan};
@@ -110,6 +112,70 @@ async fn what_is_written_is_read_back() {
     assert_eq!((journal.requests.len(), journal.torn_bytes), (2, 0));
     assert!(journal.trailer.is_some());
     assert!(matches!(JournalWriter::create(&path), Err(JournalError::Io { .. })));
+}
+
+#[tokio::test]
+async fn a_journal_is_begun_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("observations.jsonl");
+    let lines = some_lines().await;
+    let whole = text_of(&lines[..1]);
+    // Nothing, an empty file, and a first line that was cut off.
+    for before in [None, Some(""), Some(&whole[..20])] {
+        if let Some(before) = before {
+            std::fs::write(&path, before).unwrap();
+        }
+        let mut writer = JournalWriter::begin(&path).unwrap().expect("there was no line");
+        assert!(matches!(JournalWriter::begin(&path), Err(JournalError::InUse { .. })));
+        writer.append(&lines[0]).unwrap();
+        drop(writer.finish().unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+    }
+    assert!(JournalWriter::begin(&path).unwrap().is_none());
+    // It is given back at once, to be taken up.
+    assert!(JournalWriter::begin(&path).unwrap().is_none());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), whole, "what is there stays");
+}
+
+#[tokio::test]
+async fn a_shard_is_taken_up_without_what_others_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("observations.jsonl");
+    let plan = plan("http://127.0.0.1:1", 2, 2);
+    let mut lines = some_lines().await;
+    let JournalLine::Header(header) = &mut lines[0] else { panic!("a header") };
+    header.shard = Shard::new(1, 2);
+    for (kept, problem) in [(1, None), (2, Some("request 1 is none of this run's"))] {
+        std::fs::write(&path, text_of(&lines[..=kept])).unwrap();
+        let taken_up = TakenUp::read(&path, &plan);
+        match problem {
+            None => assert_eq!(taken_up.unwrap().so_far().done(), 1),
+            Some(problem) => {
+                let error = taken_up.unwrap_err().to_string();
+                assert!(error.contains(problem), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_directory_of_a_shard_is_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let parent = folder.path().join("runs");
+    let plan = plan("http://127.0.0.1:1", 2, 2);
+    let shard = Shard::new(2, 2).unwrap();
+    let dir = RunDir::of_shard(&parent, &plan, shard).unwrap();
+    let name = RunDir::name_of_shard(&plan, shard).unwrap();
+    assert_eq!(dir.path(), parent.join(&name));
+    assert!(name.ends_with("-shard-2-of-2"), "{name}");
+    assert_eq!(RunDir::of_shard(&parent, &plan, shard).unwrap(), dir);
+    // Whoever made it was killed before it had a plan.
+    std::fs::remove_file(dir.plan()).unwrap();
+    RunDir::of_shard(&parent, &plan, shard).unwrap();
+    assert!(dir.plan().exists());
+    std::fs::write(dir.plan(), "{}").unwrap();
+    let error = RunDir::of_shard(&parent, &plan, shard).unwrap_err();
+    assert!(matches!(error, RunDirError::OtherPlan { .. }), "{error}");
 }
 
 /// The directory is held from the first line on, and until whoever wrote it is done with the rest.

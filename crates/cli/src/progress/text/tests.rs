@@ -69,6 +69,18 @@ fn nothing_is_guessed_before_anything_has_ended() {
 }
 
 #[test]
+fn a_wait_for_a_common_start_is_told() {
+    let declared = Declared { warmup: 1, starts: Some(Duration::from_secs(75)), ..REQUESTS };
+    let warm = || line(&[("stage", json!("warmup"))]);
+    let logged = |lines: Vec<RequestLine>, seconds| plain(&so_far(declared, lines), at(seconds));
+    let warming = "cell c8: warming up, 0 of 1 ended, 8 in flight";
+    assert_eq!(logged(vec![], 5.0), warming);
+    let waiting = "cell c8: waiting for the common start in 1:05";
+    assert_eq!(logged(vec![warm()], 10.0), waiting);
+    assert_eq!(logged(vec![warm()], 76.0), "cell c8: 0 of 200 ended, 8 in flight, 0 failed");
+}
+
+#[test]
 fn a_warm_up_is_no_part_of_the_figures() {
     let declared = Declared { warmup: 4, ..REQUESTS };
     let warm = || line(&[("stage", json!("warmup"))]);
