@@ -87,7 +87,9 @@ async fn nothing_measured_begins_before_the_common_start() {
     closed.load.warmup = 2;
     let mut open = closed.clone();
     open_loop(&mut open, 100.0);
-    for plan in [closed, open] {
+    let mut on_threads = closed.clone();
+    on_threads.instrument.workers = 2;
+    for plan in [closed, open, on_threads] {
         let start = Some(after(Duration::from_secs(1)));
         let (_, run) = begun(&plan, Shard::new(1, 2), start, never_stopped()).await;
         let begun = run.begun.unwrap();
