@@ -17,7 +17,7 @@ pub(crate) use self::values::parse_identifier;
 use crate::commands::{
     calibrate::CalibrateArgs, compare::CompareArgs, completions::CompletionsArgs,
     decide::DecideArgs, demo::DemoArgs, determinism::DeterminismArgs, export::ExportArgs,
-    grade::GradeArgs, import::ImportArgs, init::InitArgs, observe::ObserveArgs,
+    grade::GradeArgs, import::ImportArgs, init::InitArgs, merge::MergeArgs, observe::ObserveArgs,
     qualify::QualifyArgs, record::RecordArgs, report::ReportArgs, schema::SchemaArgs, sim::SimArgs,
     verify::VerifyArgs,
 };
@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Build the record of a run directory from its plan and journal
     Record(RecordArgs),
+    /// Make one run of the shards that several machines carried out
+    Merge(MergeArgs),
     /// Write what people and other tools read, from records
     Report(ReportArgs),
     /// Grade the answers that a run kept

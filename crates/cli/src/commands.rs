@@ -10,6 +10,7 @@ pub(crate) mod export;
 pub(crate) mod grade;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod merge;
 pub(crate) mod observe;
 pub(crate) mod qualify;
 pub(crate) mod record;
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Grade(args) => grade::grade(&args),
         Command::Import(args) => import::import(&args),
         Command::Init(args) => init::init(&args),
+        Command::Merge(args) => merge::merge(&args),
         Command::Observe(args) => on_runtime(observe::observe(&args)),
         Command::Qualify(args) => on_runtime(qualify::qualify(&args)),
         Command::Record(args) => record::record(&args),

@@ -11,6 +11,7 @@ mod flags;
 mod gates;
 mod grading;
 mod input;
+mod journals;
 mod ledger;
 mod manifest;
 mod measure;

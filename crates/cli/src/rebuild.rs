@@ -9,24 +9,24 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use streamgauge_client::{
-    JournalReader, RunDir, ScrapeReader, lock_to_read, open_regular, read_file, remove_leftovers,
-    write_new,
+    RunDir, ScrapeReader, lock_to_read, open_regular, read_file, remove_leftovers, write_new,
 };
-use streamgauge_metrics::{JournalEnd, MAX_CASES_IN_RECORD, RunCollector};
+use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
     Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
 };
 
 use crate::grading::grades_so_far;
+use crate::journals::{Ended, JournalFile, Journals};
 
 /// Bytes of a journal that are held at a time, its longest line apart.
-const PIECE_BYTES: usize = 1 << 18;
+pub(crate) const PIECE_BYTES: usize = 1 << 18;
 
 /// What the files of a run directory make.
 #[derive(Debug)]
 pub(crate) struct Rebuilt {
-    /// Bytes of a torn last line of the journal, which were dropped.
-    pub(crate) torn_bytes: usize,
+    /// What is to be said of journals whose last line was cut off, and was dropped.
+    pub(crate) torn: Vec<String>,
     pub(crate) record: RunRecordV2,
     /// What `record.json` must hold.
     pub(crate) bytes: Vec<u8>,
@@ -38,6 +38,10 @@ pub(crate) struct Rebuilt {
     pub(crate) prompts: Option<Prompts>,
     /// Why the server told nothing of itself, where it was asked and never did.
     pub(crate) untold: Option<String>,
+    /// Which shard is no longer what was merged.
+    changed: Option<String>,
+    /// Digests of the journals, in their order.
+    pub(crate) journals: Vec<Digest>,
 }
 
 /// The prompts of a graded run: a record names none.
@@ -51,6 +55,9 @@ pub(crate) struct Prompts {
 impl Rebuilt {
     /// Writes the record, and what it is made of where that stands apart. No file may exist.
     pub(crate) fn write(&self, dir: &RunDir) -> anyhow::Result<()> {
+        if let Some(changed) = &self.changed {
+            bail!("{}: {changed}", dir.shards().display());
+        }
         if let Some(grades) = &self.grades {
             write_new(&dir.grades(), grades, 0o600)?;
         }
@@ -62,6 +69,9 @@ impl Rebuilt {
 
     /// Where the files of the directory first differ from what plan and journal give.
     pub(crate) fn difference(&self, dir: &RunDir) -> anyhow::Result<Option<String>> {
+        if let Some(changed) = &self.changed {
+            return Ok(Some(format!("{}: {changed}", dir.shards().display())));
+        }
         let mut files = vec![(dir.record(), &self.bytes)];
         files.extend(self.cases.as_ref().map(|cases| (dir.cases(), cases)));
         for (path, bytes) in files {
@@ -76,56 +86,62 @@ impl Rebuilt {
 /// Builds the record of a run directory whose run has ended. It does not look at a `record.json` that
 /// is there.
 pub(crate) fn rebuild(dir: &RunDir) -> anyhow::Result<Rebuilt> {
-    let journal = dir.journal();
-    let _unchanged = journal.exists().then(|| open_at_rest(&journal)).transpose()?;
-    rebuild_held(dir)
+    let plan = read_plan(dir)?;
+    rebuild_from(dir, &plan, &Journals::open(dir)?)
 }
 
 /// As [`rebuild`], of a directory that the caller holds.
 pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
-    let (plan, plan_path) = (read_plan(dir)?, dir.plan());
-    let journal_path = dir.journal();
-    // A journal may be larger than memory, so that it is read twice, a piece at a time.
-    let mut journal = JournalReader::new(open(&journal_path)?, &journal_path)?;
-    let header = journal.header().clone();
-    if Digest::of_value(&plan)? != header.plan_sha256 {
-        bail!(
-            "{}: the journal was written for another plan ({} in its header)",
-            plan_path.display(),
-            header.plan_sha256.prefix(12)
-        );
-    }
+    let plan = read_plan(dir)?;
+    rebuild_from(dir, &plan, &Journals::open_held(dir)?)
+}
+
+/// As [`rebuild`], from journals that are open.
+pub(crate) fn rebuild_from(
+    dir: &RunDir,
+    plan: &Plan,
+    journals: &Journals,
+) -> anyhow::Result<Rebuilt> {
+    let headers = journals.headers();
+    check_plan(dir, plan, journals)?;
     let written = read_grades(dir)?;
     let is_written = written.is_some();
     let grades = match written {
         Some(grades) => Some(grades),
-        None => grades_so_far(dir, &plan)?,
+        None => grades_so_far(dir, plan)?,
     };
-    let mut run = RunCollector::new(&plan, &header)?;
+    let mut run = match headers.as_slice() {
+        [only] if !journals.is_merged => RunCollector::new(plan, only)?,
+        _ => RunCollector::merged(plan, &headers)?,
+    };
     if let Some(grades) = &grades {
         run = run.graded(grades).with_context(|| dir.grades().display().to_string())?;
     }
     let mut ids = BTreeMap::new();
     let is_graded = grades.is_some() || plan.grading.is_some();
-    while let Some(line) = journal.next_request()? {
-        run.add(&line)?;
+    let ended = journals.read_all(|place, line| {
+        run.add_to(place, &line)?;
         if let Some(id) = line.dataset_id.filter(|_| is_graded) {
             ids.insert(Digest::of(id.as_bytes()), id.clone());
             ids.insert(line.prompt_sha256, id);
         }
+        Ok(())
+    })?;
+    for (place, ended) in ended.iter().enumerate() {
+        run.end(place, ended.said());
     }
-    let (begun, trailer) = (journal.begun(), journal.trailer());
-    run.end(0, JournalEnd { begun, resumptions: journal.resumptions(), trailer });
     let is_told = plan.instrument.server_metrics.is_some()
         && dir.server_metrics().exists()
-        && journal.resumptions().is_empty();
+        && ended.iter().all(|ended| ended.resumptions.is_empty())
+        && headers.iter().all(|header| header.shard.is_none());
     let untold = match is_told {
         true => add_scrapes(&mut run, &dir.server_metrics())?,
         false => None,
     };
     let run = run.finish()?;
     let prompts = run.outcomes().map(|outcomes| Prompts { outcomes, ids });
-    let mut files = vec![evidence(&journal_path)?];
+    let read = journals.files.iter().zip(&ended);
+    let mut files: Vec<Evidence> = read.map(|(file, ended)| file.evidence(ended)).collect();
     let mut grades_bytes = None;
     match &grades {
         Some(_) if is_written => files.push(evidence(&dir.grades())?),
@@ -147,13 +163,47 @@ pub(crate) fn rebuild_held(dir: &RunDir) -> anyhow::Result<Rebuilt> {
     }
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
-    let (torn_bytes, grades) = (journal.torn_bytes(), grades_bytes);
-    Ok(Rebuilt { torn_bytes, record, bytes, grades, cases, prompts, untold })
+    let (torn, grades) = (torn(journals, &ended), grades_bytes);
+    let changed = journals.changed(&ended);
+    let journals = ended.iter().map(|ended| ended.sha256).collect();
+    Ok(Rebuilt { torn, record, bytes, grades, cases, prompts, untold, changed, journals })
+}
+
+/// Holds the plan to what the journals were written for.
+fn check_plan(dir: &RunDir, plan: &Plan, journals: &Journals) -> anyhow::Result<()> {
+    let digest = Digest::of_value(plan)?;
+    for JournalFile { path, header, .. } in &journals.files {
+        if digest != header.plan_sha256 {
+            let journal = match journals.is_merged {
+                true => path.display().to_string(),
+                false => "the journal".to_owned(),
+            };
+            bail!(
+                "{}: {journal} was written for another plan ({} in its header)",
+                dir.plan().display(),
+                header.plan_sha256.prefix(12)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What was left out of journals whose last line was cut off.
+fn torn(journals: &Journals, ended: &[Ended]) -> Vec<String> {
+    let torn = journals.files.iter().zip(ended).filter(|(_, ended)| ended.torn_bytes > 0);
+    torn.map(|(file, ended)| {
+        let journal = match journals.is_merged {
+            true => format!("the last line of {}", file.path.display()),
+            false => "the journal's last line".to_owned(),
+        };
+        format!("{journal} was cut off after {} bytes and is left out", ended.torn_bytes)
+    })
+    .collect()
 }
 
 /// Removes what processes that were killed left of files that they were writing here.
 pub(crate) fn remove_all_leftovers(dir: &RunDir) -> anyhow::Result<()> {
-    for path in [dir.plan(), dir.grades(), dir.cases(), dir.record()] {
+    for path in [dir.plan(), dir.shards(), dir.grades(), dir.cases(), dir.record()] {
         remove_leftovers(&path)
             .with_context(|| format!("cannot clear {}", dir.path().display()))?;
     }
@@ -173,11 +223,6 @@ fn add_scrapes(run: &mut RunCollector<'_>, path: &Path) -> anyhow::Result<Option
     Ok(untold.filter(|_| !is_told))
 }
 
-/// A journal of a run that has ended, to be read line by line.
-pub(crate) fn open_journal(path: &Path) -> anyhow::Result<JournalReader<BufReader<File>>> {
-    Ok(JournalReader::new(open_at_rest(path)?, path)?)
-}
-
 /// A journal that nobody adds to as long as it is open here.
 pub(crate) fn open_at_rest(path: &Path) -> anyhow::Result<BufReader<File>> {
     let file = open(path)?;
@@ -195,7 +240,7 @@ pub(crate) fn read_plan(dir: &RunDir) -> anyhow::Result<Plan> {
 }
 
 /// The receipts of the run's graders, where it has some.
-fn read_grades(dir: &RunDir) -> anyhow::Result<Option<Grades>> {
+pub(crate) fn read_grades(dir: &RunDir) -> anyhow::Result<Option<Grades>> {
     let path = dir.grades();
     if !path.exists() {
         return Ok(None);

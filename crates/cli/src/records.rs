@@ -8,6 +8,7 @@ use streamgauge_metrics::{PromptOutcomes, verify};
 use streamgauge_schema::{Document, RunRecord};
 
 use crate::input::read_document;
+use crate::journals::Journals;
 use crate::rebuild::{Prompts, rebuild};
 
 /// A record, and the prompts of its run where that was graded and lies beside it.
@@ -59,7 +60,7 @@ pub(crate) fn places(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// The record of a run directory, which must be what its journal gives.
 pub(crate) fn load_run(dir: &RunDir) -> anyhow::Result<LoadedRun> {
     let record = load_record(&dir.record())?;
-    if !dir.journal().exists() {
+    if !Journals::exist(dir) {
         return Ok(LoadedRun { record, prompts: None });
     }
     let rebuilt = rebuild(dir)?;

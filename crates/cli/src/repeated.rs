@@ -11,7 +11,8 @@ use streamgauge_schema::{
 };
 
 use crate::input::read_document;
-use crate::rebuild::{open, open_journal, read_plan};
+use crate::journals::Journals;
+use crate::rebuild::{open, read_plan};
 
 /// More rounds than anybody asks for.
 pub(crate) const MOST_REPETITIONS: u64 = 1_000;
@@ -161,8 +162,8 @@ fn kept(dir: &RunDir) -> anyhow::Result<HashMap<u64, AnswerLine>> {
 }
 
 fn measured(dir: &RunDir) -> anyhow::Result<Vec<RequestLine>> {
-    let path = dir.journal();
-    let mut journal = open_journal(&path)?;
+    let journals = Journals::open(dir)?;
+    let mut journal = journals.lines();
     let mut lines = Vec::new();
     while let Some(line) = journal.next_request()? {
         if line.stage == Stage::Measured {

@@ -12,6 +12,7 @@ mod page;
 mod replicas;
 mod run;
 mod search;
+mod shards;
 mod table;
 #[cfg(test)]
 mod tests;

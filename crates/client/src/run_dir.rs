@@ -129,6 +129,12 @@ impl RunDir {
         self.0.join("observations.jsonl")
     }
 
+    /// `shards.json`, where the shards lie that a run was merged from, private.
+    #[must_use]
+    pub fn shards(&self) -> PathBuf {
+        self.0.join("shards.json")
+    }
+
     /// `grades.json`, the receipts of graders.
     #[must_use]
     pub fn grades(&self) -> PathBuf {

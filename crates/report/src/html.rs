@@ -13,6 +13,7 @@ mod replicas;
 mod rows;
 mod run;
 mod search;
+mod shards;
 mod shell;
 mod sweep;
 mod tiles;

@@ -68,6 +68,31 @@ impl Digest {
     }
 }
 
+/// The digest of bytes that come piece by piece, and are used meanwhile.
+///
+/// ```
+/// use streamgauge_schema::{Digest, Digester};
+/// let mut digester = Digester::default();
+/// digester.add(b"stream");
+/// digester.add(b"gauge");
+/// assert_eq!(digester.finish(), Digest::of(b"streamgauge"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Digester(Sha256);
+
+impl Digester {
+    /// Takes the next piece.
+    pub fn add(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The digest of all pieces.
+    #[must_use]
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
 fn nibble(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit - b'0'),

@@ -168,6 +168,18 @@ pub struct RequestLine {
     pub observation: Option<Observation>,
 }
 
+impl RequestLine {
+    /// Moves its stamps since the run's start to a later time, as where they are counted since the start of
+    /// another run.
+    pub fn move_on(&mut self, by_us: u64) {
+        let retried = self.retried.iter_mut().map(|retried| &mut retried.started_us);
+        let stamps = [&mut self.started_us, &mut self.last_attempt_started_us];
+        for stamp_us in stamps.into_iter().chain(self.scheduled_us.as_mut()).chain(retried) {
+            *stamp_us = stamp_us.saturating_add(by_us);
+        }
+    }
+}
+
 /// Why a request did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -97,7 +97,7 @@ pub use determinism::{
     AnswerPart, AnswerPlace, ComparedPrompts, Determinism, DeterminismSchema, PromptVerdict,
     RepeatedAnswer, RepeatedPrompt, RepeatedRun, Stability,
 };
-pub use digest::Digest;
+pub use digest::{Digest, Digester};
 pub use document::{Document, read_typed};
 pub use error::{CanonicalError, ReadError, TextFault};
 pub use expectation::{

@@ -10,7 +10,8 @@ use streamgauge_schema::{LoadShape, RunRecord, RunRecordV2};
 
 use crate::console;
 use crate::exit::Exit;
-use crate::rebuild::{open_journal, read_plan};
+use crate::journals::Journals;
+use crate::rebuild::read_plan;
 use crate::records::{LoadedRun, load};
 
 /// Arguments of `export`.
@@ -86,11 +87,12 @@ fn only_record(path: &Path) -> anyhow::Result<RunRecordV2> {
 
 /// What the journal of a run directory tells of first and last events; `None` without one.
 fn edges(path: &Path) -> anyhow::Result<Option<OutputEdges>> {
-    let journal = RunDir::at(path).journal();
-    if !journal.exists() {
+    let dir = RunDir::at(path);
+    if !Journals::exist(&dir) {
         return Ok(None);
     }
-    let mut lines = open_journal(&journal)?;
+    let journals = Journals::open(&dir)?;
+    let mut lines = journals.lines();
     let mut edges = OutputEdges::default();
     while let Some(line) = lines.next_request()? {
         edges.add(&line);

@@ -19,8 +19,9 @@ use crate::console;
 use crate::exit::Exit;
 use crate::grading::{Answered, Expectations, Expected, Receipts, Wrong};
 use crate::input::read_dataset;
+use crate::journals::{Journals, is_merged};
 use crate::planning::lengths_of;
-use crate::rebuild::{open, open_journal, read_plan, rebuild};
+use crate::rebuild::{open, read_plan, rebuild};
 use crate::show::{self, Page};
 
 /// Arguments of `grade`.
@@ -44,6 +45,12 @@ pub(crate) struct GradeArgs {
 /// Grades, writes, and shows what came of it.
 pub(crate) fn grade(args: &GradeArgs) -> anyhow::Result<Exit> {
     let dir = RunDir::at(&args.run_dir);
+    if is_merged(&dir) {
+        bail!(
+            "{} was merged from shards, which keep the answers: grade each of them, and merge them then",
+            dir.path().display()
+        );
+    }
     if !dir.answers().exists() {
         bail!(
             "{} has no answers.jsonl: answers are kept by `run --keep-answers`",
@@ -143,7 +150,8 @@ fn graded(dir: &RunDir, expected: Arc<Expected>) -> anyhow::Result<(Grades, Vec<
 /// The measured requests that succeeded, by their prompts.
 fn answered(dir: &RunDir) -> anyhow::Result<HashMap<Digest, Answered>> {
     let path = dir.journal();
-    let mut journal = open_journal(&path)?;
+    let journals = Journals::open(dir)?;
+    let mut journal = journals.lines();
     let mut found = HashMap::new();
     while let Some(line) = journal.next_request()? {
         let Some(answered) = Answered::of(&line).filter(|_| line.stage == Stage::Measured) else {

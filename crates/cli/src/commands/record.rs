@@ -36,11 +36,8 @@ pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<Exit> {
     let dir = RunDir::at(&args.run_dir);
     let rebuilt = rebuild(&dir)?;
     remove_all_leftovers(&dir)?;
-    if rebuilt.torn_bytes > 0 {
-        console::remark(&format!(
-            "note: the journal's last line was cut off after {} bytes and is left out",
-            rebuilt.torn_bytes
-        ));
+    for torn in &rebuilt.torn {
+        console::remark(&format!("note: {torn}"));
     }
     if args.record_version == "1" {
         let bytes = digest_bytes(&to_v1(&rebuilt.record)?)?;

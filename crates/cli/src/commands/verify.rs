@@ -25,8 +25,9 @@ use crate::commands::import;
 use crate::console;
 use crate::exit::Exit;
 use crate::input::read_document;
+use crate::journals::Journals;
 use crate::qualify::QualificationDir;
-use crate::rebuild::{first_difference, open_at_rest, rebuild};
+use crate::rebuild::{first_difference, rebuild};
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
@@ -180,8 +181,8 @@ fn check_path(path: &Path, explain: bool) -> anyhow::Result<Report> {
     }
     let dir = RunDir::at(path);
     if !dir.record().exists() {
-        if dir.journal().exists() {
-            open_at_rest(&dir.journal())?;
+        if Journals::exist(&dir) {
+            Journals::open(&dir)?;
         }
         bail!("{}", without_record(&dir));
     }
@@ -212,7 +213,7 @@ fn imported_record(bytes: &[u8]) -> Option<RunRecordV2> {
 
 fn without_record(dir: &RunDir) -> String {
     let path = dir.path().display();
-    if dir.journal().exists() {
+    if Journals::exist(dir) {
         format!("{path} has no record yet; `streamgauge record {path}` builds it")
     } else {
         format!("{path} is no run directory; name run directories or files")

@@ -12,6 +12,7 @@ use super::answers::answers;
 use super::number::{count, figure};
 use super::page::Page;
 use super::replicas::replicas;
+use super::shards::shards;
 use super::table::table;
 use crate::args::Format;
 use crate::measure::Measured;
@@ -57,6 +58,7 @@ pub(crate) fn run(measured: &Measured, steady: SteadyWindow, page: Page) -> Stri
     if record.load.succeeded > 0 {
         parts.extend(tables(record, WindowName::Whole, page.format));
         parts.extend(replicas(record, page.format));
+        parts.extend(shards(record, page));
         parts.extend(absent(record, page));
         parts.extend(steady_window(record, steady, page));
     }
@@ -71,6 +73,7 @@ pub(crate) fn record(record: &RunRecordV2, path: &Path, page: Page) -> String {
     if record.load.succeeded > 0 {
         parts.extend(tables(record, WindowName::Whole, page.format));
         parts.extend(replicas(record, page.format));
+        parts.extend(shards(record, page));
     }
     parts.push(limitations(record, page));
     parts.push(path.display().to_string());

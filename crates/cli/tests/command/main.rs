@@ -23,6 +23,7 @@ mod killed;
 mod kubernetes;
 mod loads;
 mod measured;
+mod merged;
 mod messages;
 mod observed;
 mod odd_servers;

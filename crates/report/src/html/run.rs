@@ -9,6 +9,7 @@ use super::glossary::Glossary;
 use super::plots::{FailureRow, Plots, failures, not_succeeded};
 use super::replicas::{ReplicaRow, replica_rows};
 use super::rows::Tables;
+use super::shards::{ShardRow, shard_rows};
 use super::shell::{Shell, fill};
 use super::tiles::{Tile, tiles};
 use super::verdict::Verdict;
@@ -29,6 +30,7 @@ struct RunPage {
     facts: Vec<Fact>,
     tables: Tables,
     replicas: Vec<ReplicaRow>,
+    shards: Vec<ShardRow>,
     nothing_succeeded: bool,
     steady: Option<Steady>,
     plots: Option<Plots>,
@@ -91,6 +93,10 @@ pub fn run_page(record: &RunRecord, requests: Option<&Requests>) -> Result<Strin
         replicas: match record {
             RunRecord::V1(_) => Vec::new(),
             RunRecord::V2(record) => replica_rows(&record.replicas),
+        },
+        shards: match record {
+            RunRecord::V1(_) => Vec::new(),
+            RunRecord::V2(record) => shard_rows(&record.shards),
         },
         nothing_succeeded: record.performance().transport_successes == 0,
         steady,

@@ -15,7 +15,7 @@ use self::subject::{Subject, subject};
 use crate::console;
 use crate::evidence::records_at_hand;
 use crate::input::read_document;
-use crate::rebuild::open_journal;
+use crate::journals::Journals;
 use crate::records::{load_all, load_run};
 
 /// Longest file that is looked into before it is written over: a page has a tenth of it.
@@ -135,12 +135,13 @@ fn second_versions<'a>(
 
 /// The requests of a run directory, where its journal is there.
 fn requests(dir: &RunDir, record: &RunRecord) -> anyhow::Result<Option<Requests>> {
-    let (journal, RunRecord::V2(record)) = (dir.journal(), record) else { return Ok(None) };
-    if !journal.exists() {
+    let RunRecord::V2(record) = record else { return Ok(None) };
+    if !Journals::exist(dir) {
         return Ok(None);
     }
     let mut requests = Requests::of(record);
-    let mut lines = open_journal(&journal)?;
+    let journals = Journals::open(dir)?;
+    let mut lines = journals.lines();
     while let Some(line) = lines.next_request()? {
         requests.add(&line);
     }

@@ -13,7 +13,7 @@ use streamgauge_schema::{EvidenceMode, ImportedRequest, RunRecord, RunRecordV2, 
 
 use crate::commands::import::REQUESTS;
 use crate::console;
-use crate::rebuild::open_journal;
+use crate::journals::Journals;
 use crate::records::{load_place, places};
 
 /// What a row is.
@@ -109,11 +109,12 @@ fn each_request(
     if run.evidence_mode == EvidenceMode::Imported {
         return each_imported(place, &run, take);
     }
-    let journal = RunDir::at(place).journal();
-    if !journal.exists() {
+    let dir = RunDir::at(place);
+    if !Journals::exist(&dir) {
         bail!("{}: single requests stand in run directories; name one", place.display());
     }
-    let mut lines = open_journal(&journal)?;
+    let journals = Journals::open(&dir)?;
+    let mut lines = journals.lines();
     while let Some(line) = lines.next_request()? {
         take(&run, RequestRow::Measured(&line)).context("cannot write the table")?;
     }
