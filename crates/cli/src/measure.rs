@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use streamgauge_client::{
     Access, AnswerWriter, JournalError, JournalWriter, ReceiptWriter, RunClock, RunDir,
-    RunDirError, RunError, RunSetup, Sink, SoFar, make_private_folder, run, write_new,
+    RunDirError, RunError, RunSetup, Scrapes, Sink, SoFar, make_private_folder, run, write_new,
 };
 use streamgauge_schema::{
-    AnswerLine, EndReason, Extraction, JournalLine, Plan, RequestLine, RunRecordV2, Stage,
+    AnswerLine, EndReason, Extraction, Failure, JournalLine, Plan, RequestLine, RunRecordV2, Stage,
     Timestamp, digest_bytes,
 };
 use tokio::sync::watch;
@@ -137,7 +137,9 @@ pub(crate) async fn carry_out(
     let captures = cell.capture.then(|| dir.captures());
     let setup = cell.setup(measuring.access, captures, measuring.stop.clone());
     // What a server counts from one start of the run to its end says nothing of one that broke off.
-    let scrapes = so_far.is_none().then(|| dir.server_metrics());
+    let scrapes = so_far
+        .is_none()
+        .then(|| Scrapes { file: dir.server_metrics(), first_failed: say_first_failed });
     let setup = RunSetup { inflight, scrapes, so_far, ..setup };
     let (trailer, kept) = match run(setup, |stage, index| cell.request(stage, index), kept).await {
         Ok(ended) => ended,
@@ -178,6 +180,15 @@ fn tell_start(title: &str, start: Timestamp) {
     let now = RunClock::start().started_at();
     let as_it_is = if start > now { "" } else { ", which has passed: as soon as they can" };
     console::remark(&format!("{title}: measured requests begin at {start}{as_it_is}"));
+}
+
+/// Whoever waits for the server's own metrics can still stop the run and mend what is wrong.
+fn say_first_failed(failure: &Failure) {
+    console::remark(&format!(
+        "note: --server-metrics: the server did not answer the first question: {}; it is asked again once \
+         a second",
+        failure.message
+    ));
 }
 
 /// Why a run went no further, and what can be done with what there is of it.

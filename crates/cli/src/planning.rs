@@ -353,10 +353,14 @@ impl Cell {
         }
         let room = room_for(&self.plan, &self.schedule).with_context(|| format!("cell {cell}"))?;
         if let Some(room) = room {
+            let (why, what) = match self.schedule.max_inflight() {
+                None => ("nothing limits its requests under way", "Give --max-concurrency"),
+                // To several addresses there are more connections than requests under way.
+                Some(_) => ("each address may come to have them all", "Lower the concurrency"),
+            };
             console::remark(&format!(
-                "warning: cell {cell}: nothing limits its requests under way, and there are open \
-                 files for {room} connections; requests beyond fail (runner_error). Give \
-                 --max-concurrency, or raise the limit (ulimit -n)"
+                "warning: cell {cell}: {why}, and there are open files for {room} connections; \
+                 requests beyond fail (runner_error). {what}, or raise the limit (ulimit -n)"
             ));
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Carries out a plan: warm-up, then the measured requests, each as one line.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::dispatch::{AHEAD, Dispatch, WARMUP_CLIENTS};
 use crate::endpoint::Endpoint;
 use crate::error::{EndpointError, JournalError};
 use crate::lane::Lanes;
-use crate::scrape::{Question, Scraper};
+use crate::scrape::{Question, Scraper, Scrapes};
 use crate::send::{Common, Sender};
 use crate::sink::{Sink, SinkThread};
 use crate::taken_up::SoFar;
@@ -76,7 +76,8 @@ pub enum RunError<E> {
     Sink(E),
     /// The weights of the plan's addresses make no round.
     #[error(
-        "the weights of the addresses are whole numbers from 1 that come to at most {} together",
+        "the weights of at most {} addresses are whole numbers from 1 that come to at most {} together",
+        ReplicaTurns::MOST_ADDRESSES,
         ReplicaTurns::MOST
     )]
     Weights,
@@ -104,9 +105,9 @@ pub struct RunSetup<'a> {
     pub access: &'a Access,
     /// An existing folder for a capture of each response; `None` keeps none.
     pub captures: Option<PathBuf>,
-    /// A file to be made for what the server's own metrics say, where the plan names their path; `None`
+    /// Where it is written what the server's own metrics say, where the plan names their path; `None`
     /// does not ask for them.
-    pub scrapes: Option<PathBuf>,
+    pub scrapes: Option<Scrapes>,
     /// Hand the sink what each response said.
     pub keep_texts: bool,
     /// What a run had come to that is taken up again: the journal goes on with what is missing. `None`
@@ -216,7 +217,7 @@ pub async fn run<S: Sink>(
         course.stage(Stage::Warmup, Dispatch::warmup(schedule, &plan.load), None).await?;
     }
     let question = Question::of(plan, &ways[0].endpoint, access);
-    let scraper = scraper(question, clock, scrapes.as_deref())?;
+    let scraper = scraper(question, clock, scrapes.as_ref())?;
     if let Some(scraper) = &scraper {
         scraper.begin(schedule.own_warmup() > 0, &mut course.stop).await;
     }
@@ -323,10 +324,10 @@ async fn listed_models(
 fn scraper<E>(
     question: Option<Question>,
     clock: RunClock,
-    file: Option<&Path>,
+    scrapes: Option<&Scrapes>,
 ) -> Result<Option<Scraper>, RunError<E>> {
-    let Some((question, file)) = question.zip(file) else { return Ok(None) };
-    let started = Scraper::start(question, clock, file).map_err(RunError::Scrape)?;
+    let Some((question, scrapes)) = question.zip(scrapes) else { return Ok(None) };
+    let started = Scraper::start(question, clock, scrapes).map_err(RunError::Scrape)?;
     Ok(Some(started.map_err(RunError::Worker)?))
 }
 

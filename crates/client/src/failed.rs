@@ -32,7 +32,10 @@ pub(crate) fn of_observed(observed: &Observed, redirect: Option<&str>) -> Option
     }
     (!observation.succeeded()).then(|| Failure {
         class: FailureClass::NoOutput,
-        message: format!("{} events, none with output", observation.events),
+        message: match observation.events {
+            1 => "1 event, without output".to_owned(),
+            events => format!("{events} events, none with output"),
+        },
     })
 }
 
@@ -68,7 +71,9 @@ fn refused(observed: &Observed, redirect: Option<&str>) -> String {
 }
 
 fn so_far(observation: &Observation) -> String {
-    format!("{} events, {} bytes", observation.events, observation.bytes)
+    let Observation { events, bytes, .. } = observation;
+    let [event, byte] = [*events, *bytes].map(|count| if count == 1 { "" } else { "s" });
+    format!("{events} event{event}, {bytes} byte{byte}")
 }
 
 fn encoded(observation: &Observation) -> &'static str {

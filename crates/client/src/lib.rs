@@ -114,7 +114,7 @@ pub use query::{Query, is_path};
 pub use ready::wait_ready;
 pub use replay::{SavedRead, replay_http};
 pub use run_dir::{RunDir, RunDirError, make_private_folder, read_file};
-pub use scrape::ScrapeReader;
+pub use scrape::{ScrapeReader, Scrapes};
 pub use sink::{Collected, Sink};
 pub use taken_up::{SoFar, TakenUp};
 pub use text::bounded;

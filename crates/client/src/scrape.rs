@@ -7,7 +7,7 @@
 
 use std::future::Future;
 use std::io::{self, BufRead};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -32,6 +32,16 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const SETTLE: Duration = Duration::from_millis(250);
 /// Longest answer that is read. A server with many engines and histograms has some hundred kilobytes.
 const MAX_ANSWER: usize = 16 << 20;
+
+/// Where a server's own metrics are written down, and who is told when it gives none.
+#[derive(Clone, Debug)]
+pub struct Scrapes {
+    /// A file to be made.
+    pub file: PathBuf,
+    /// Called where the first question had no answer, on the thread that asks, so that a run need not end
+    /// before somebody knows.
+    pub first_failed: fn(&Failure),
+}
 
 /// What is asked where.
 #[derive(Debug)]
@@ -58,17 +68,17 @@ impl Scraper {
     pub(crate) fn start(
         question: Question,
         clock: RunClock,
-        file: &Path,
+        scrapes: &Scrapes,
     ) -> Result<io::Result<Self>, JournalError> {
-        let lines = Appender::create(file)?;
-        Ok(Self::on_thread(question, clock, lines))
+        let lines = Appender::create(&scrapes.file)?;
+        let first_failed = Some(scrapes.first_failed);
+        Ok(Self::on_thread(Asking { question, clock, lines, first_failed }))
     }
 
-    fn on_thread(question: Question, clock: RunClock, lines: Appender) -> io::Result<Self> {
+    fn on_thread(mut asking: Asking) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (orders, ordered) = mpsc::unbounded_channel();
         let (_until_dropped, dropped) = oneshot::channel::<()>();
-        let mut asking = Asking { question, clock, lines };
         let work = move || {
             let ended = runtime.block_on(async {
                 tokio::select! {
@@ -133,6 +143,8 @@ struct Asking {
     question: Question,
     clock: RunClock,
     lines: Appender,
+    /// Told of the first question, where that fails; `None` once it was asked.
+    first_failed: Option<fn(&Failure)>,
 }
 
 impl Asking {
@@ -170,6 +182,9 @@ impl Asking {
             Ok(samples) => (samples, None),
             Err(failure) => (Vec::new(), Some(failure)),
         };
+        if let (Some(tell), Some(failure)) = (self.first_failed.take(), &failure) {
+            tell(failure);
+        }
         self.lines.append(&ScrapeLine { asked_us, answered_us, failure, samples })?;
         if let Some(order) = order {
             // Nobody listens once the run is stopped.

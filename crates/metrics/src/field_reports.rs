@@ -230,7 +230,7 @@ fn every_failure_is_counted() {
     assert_eq!(metric(&record, "ttft_p50_ms").samples, 3_577);
     assert_eq!(
         record.limitations[0].as_str(),
-        "Requests that did not succeed: 20999 of 24576 (allowed share 0.0); no gate on the \
+        "Requests that did not succeed: 20999 of 24576 (none may fail); no gate on the \
          figures passes."
     );
 }

@@ -6,9 +6,9 @@
 
 mod counter;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use streamgauge_schema::{FailureClass, ScrapeLine, ServerQuantity, ServerSample};
+use streamgauge_schema::{FailureClass, ScrapeLine, ServerFamily, ServerQuantity, ServerSample};
 
 use crate::error::RecordError;
 use crate::inflight::Span;
@@ -63,8 +63,36 @@ impl Untold {
 pub(crate) struct Scrapes {
     kept: Vec<Scrape>,
     counters: [Counter; COUNTERS.len()],
+    engines: Engines,
     failed: BTreeMap<FailureClass, u64>,
     lines: u64,
+}
+
+/// Under whose names a server tells its figures. Several may tell of the same, which is not to be added
+/// up.
+#[derive(Debug, Default)]
+pub(crate) struct Engines {
+    /// The one that is read; `None` before any figure.
+    pub(crate) read: Option<&'static str>,
+    /// Others, which are not.
+    pub(crate) left_out: BTreeSet<&'static str>,
+}
+
+impl Engines {
+    /// The samples of the one that is read: of the first answer with any, the one that tells most.
+    fn own<'a>(&mut self, samples: &'a [ServerSample]) -> Vec<&'a ServerSample> {
+        let mut families: BTreeMap<&str, BTreeSet<ServerFamily>> = BTreeMap::new();
+        for sample in samples {
+            families.entry(sample.family.engine()).or_default().insert(sample.family);
+        }
+        if self.read.is_none() {
+            let of_most = families.iter().rev().max_by_key(|(_, families)| families.len());
+            self.read = of_most.map(|(engine, _)| *engine);
+        }
+        let is_read = |engine: &str| Some(engine) == self.read;
+        self.left_out.extend(families.keys().filter(|engine| !is_read(engine)));
+        samples.iter().filter(|sample| is_read(sample.family.engine())).collect()
+    }
 }
 
 #[derive(Debug)]
@@ -121,7 +149,9 @@ impl Scrapes {
     }
 
     fn answer(&mut self, samples: &[ServerSample]) -> Answer {
-        let of = |quantity| samples.iter().filter(move |it| it.family.quantity() == quantity);
+        let samples = self.engines.own(samples);
+        let of =
+            |quantity| samples.iter().copied().filter(move |it| it.family.quantity() == quantity);
         let mut readings = [Reading::default(); COUNTERS.len()];
         for ((counter, quantity), reading) in
             self.counters.iter_mut().zip(COUNTERS).zip(&mut readings)
@@ -155,6 +185,7 @@ impl Scrapes {
             is_known: told().any(Answer::tells),
             has_answer: told().next().is_some(),
             states,
+            engines: self.engines,
             asked: self.lines,
             failed: self.failed,
         }
@@ -206,6 +237,8 @@ pub(crate) struct ServerFigures {
     /// Whether any answer held a figure that is known.
     is_known: bool,
     has_answer: bool,
+    /// Under whose names it told its figures.
+    pub(crate) engines: Engines,
     /// How often it was asked.
     pub(crate) asked: u64,
     /// How often without an answer, by class.

@@ -42,13 +42,16 @@ pub struct ReplicaTurns(Vec<usize>);
 impl ReplicaTurns {
     /// Most that all weights come to: a round is as long.
     pub const MOST: u64 = 10_000;
+    /// Most addresses.
+    pub const MOST_ADDRESSES: usize = 1_000;
 
-    /// The turns of so many addresses; `None` where a weight is 0, where there is no address, or where
-    /// all weights together pass [`MOST`](Self::MOST).
+    /// The turns of so many addresses; `None` where a weight is 0, where there is no address or more than
+    /// [`MOST_ADDRESSES`](Self::MOST_ADDRESSES), or where all weights together pass [`MOST`](Self::MOST).
     #[must_use]
     pub fn new(weights: &[u64]) -> Option<Self> {
         let sum = weights.iter().try_fold(0_u64, |sum, weight| sum.checked_add(*weight))?;
-        if sum == 0 || sum > Self::MOST || weights.contains(&0) {
+        let fits = sum <= Self::MOST && weights.len() <= Self::MOST_ADDRESSES;
+        if sum == 0 || !fits || weights.contains(&0) {
             return None;
         }
         // Each turn goes to whom it has been owed to the longest: smooth weighted round robin.
@@ -95,8 +98,11 @@ mod tests {
 
     #[test]
     fn weights_that_make_no_round_are_refused() {
-        for weights in [&[][..], &[0], &[1, 0], &[ReplicaTurns::MOST, 1], &[u64::MAX, 1]] {
+        for weights in
+            [&[][..], &[0], &[1, 0], &[ReplicaTurns::MOST, 1], &[u64::MAX, 1], &[1; 1_001]]
+        {
             assert_eq!(ReplicaTurns::new(weights), None, "{weights:?}");
         }
+        assert!(ReplicaTurns::new(&[1; 1_000]).is_some());
     }
 }

@@ -116,6 +116,18 @@ pub enum ServerQuantity {
 }
 
 impl ServerFamily {
+    /// The engine under whose name it stands.
+    ///
+    /// ```
+    /// use streamgauge_schema::ServerFamily;
+    /// assert_eq!(ServerFamily::SglangTokenUsage.engine(), "sglang");
+    /// ```
+    #[must_use]
+    pub fn engine(self) -> &'static str {
+        let name = self.as_str();
+        name.split_once(':').map_or(name, |(engine, _)| engine)
+    }
+
     /// What it tells of.
     ///
     /// ```

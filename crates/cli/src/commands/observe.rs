@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use streamgauge_client::{Capture, SavedRead, replay_http};
 use streamgauge_observer::{Observed, Observer, ObserverConfig, Progress};
-use streamgauge_schema::{Dialect, End, Head, Layout, file_bytes};
+use streamgauge_schema::{Dialect, Document, End, Head, Layout, file_bytes};
 
 use crate::console;
 use crate::exit::Exit;
@@ -115,8 +115,26 @@ fn saved(file: &Path) -> anyhow::Result<Saved> {
             Saved::Capture(Capture::parse(&bytes).with_context(|| file.display().to_string())?)
         }
         _ if bytes.starts_with(b"HTTP/1.") => Saved::Http(bytes),
-        _ => Saved::Body(bytes, None),
+        _ => {
+            refuse_own(file, &bytes)?;
+            Saved::Body(bytes, None)
+        }
     })
+}
+
+/// What was published about a run is no response, although it reads like the body of one.
+fn refuse_own(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let what = match Document::read(bytes) {
+        Err(_) => return Ok(()),
+        Ok(Document::Comparison(_) | Document::ComparisonV2(_)) => "a comparison",
+        Ok(Document::Decision(_)) => "a decision",
+        Ok(Document::Determinism(_)) => "a determinism report",
+        Ok(Document::Run(_)) => "the record of a run",
+    };
+    bail!(
+        "{}: this is {what}, and no saved response: `streamgauge verify` checks it",
+        file.display()
+    )
 }
 
 fn head(content_type: &str) -> Head {

@@ -49,6 +49,10 @@ impl Reached {
 
 /// The weights of so many addresses.
 pub(super) fn weights(args: &ServerArgs, addresses: usize) -> anyhow::Result<Vec<u64>> {
+    const MOST: usize = ReplicaTurns::MOST_ADDRESSES;
+    if addresses > MOST {
+        bail!("--base-url is given {addresses} times; a run has at most {MOST} addresses");
+    }
     let Some(given) = &args.weights else { return Ok(vec![1; addresses]) };
     let given = &given.0;
     let shown = given.iter().map(u64::to_string).collect::<Vec<_>>().join(",");

@@ -113,3 +113,16 @@ fn cuts_and_files_that_make_no_sense_are_named() {
         assert!(finished.stderr.contains(expected), "{}", finished.stderr);
     }
 }
+
+#[test]
+fn what_was_published_is_no_response() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema/tests/records");
+    for (name, what) in [
+        ("serving-performance-v1.json", "this is the record of a run, and no saved response"),
+        ("runtime-profile-comparison-v1.json", "this is a comparison, and no saved response"),
+    ] {
+        let refused = run(["observe", records.join(name).to_str().unwrap()]);
+        assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+        assert!(refused.stderr.contains(what), "{}", refused.stderr);
+    }
+}

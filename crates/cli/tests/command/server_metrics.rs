@@ -110,8 +110,12 @@ fn a_server_that_tells_nothing_spoils_no_run() {
     let folder = tempfile::tempdir().unwrap();
     let (finished, record) = asked(quick(), folder.path(), &["--server-metrics", "/nothing"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let first = "note: --server-metrics: the server did not answer the first question: GET /nothing: \
+                 status 404: ";
+    assert!(finished.stderr.starts_with(first), "{}", finished.stderr);
+    assert_eq!(finished.stderr.matches("the first question").count(), 1, "{}", finished.stderr);
     let note = "note: --server-metrics found nothing: GET /nothing: status 404: ";
-    assert!(finished.stderr.starts_with(note), "{}", finished.stderr);
+    assert!(finished.stderr.contains(note), "{}", finished.stderr);
     let said = "Questions for the server's own metrics without an answer: 2 of 2 (http_status 2).";
     assert!(limitations(&record).contains(said), "{}", limitations(&record));
     let output = metric(&record, "server_output_tokens_tok").unwrap();

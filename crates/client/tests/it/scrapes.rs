@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use streamgauge_client::{Access, Collected, RunError, RunSetup, ScrapeReader, run};
+use streamgauge_client::{Access, Collected, RunError, RunSetup, ScrapeReader, Scrapes, run};
 use streamgauge_schema::{
     EndReason, FailureClass, JournalTrailer, Plan, ScrapeLine, ServerQuantity, Stage,
 };
@@ -26,6 +26,11 @@ fn asking(server: &SimServer, requests: u64, path: &str) -> Plan {
     plan
 }
 
+/// Written into a file, and nobody is told.
+fn into(file: &Path) -> Scrapes {
+    Scrapes { file: file.to_owned(), first_failed: |_| () }
+}
+
 async fn scraped(
     plan: &Plan,
     file: &Path,
@@ -33,7 +38,7 @@ async fn scraped(
 ) -> (JournalTrailer, Collected, Vec<ScrapeLine>) {
     let (schedule, access) = (schedule(plan), Access::default());
     let setup = setup(plan, &schedule, &access, stop);
-    let setup = RunSetup { scrapes: Some(file.to_owned()), ..setup };
+    let setup = RunSetup { scrapes: Some(into(file)), ..setup };
     let request_of = |stage, index| request(stage, index, "");
     let (trailer, run) = run(setup, request_of, Collected::default()).await.unwrap();
     (trailer, run, read(file))
@@ -115,7 +120,7 @@ async fn a_file_that_is_there_is_not_written_over() {
     let plan = asking(&server, 2, "/metrics");
     let (schedule, access) = (schedule(&plan), Access::default());
     let setup = setup(&plan, &schedule, &access, never_stopped());
-    let setup = RunSetup { scrapes: Some(file.clone()), ..setup };
+    let setup = RunSetup { scrapes: Some(into(&file)), ..setup };
     let ended = run(setup, |stage, index| request(stage, index, ""), Collected::default()).await;
     assert!(matches!(ended, Err(RunError::Scrape(_))));
     assert_eq!(fs::read(&file).unwrap(), b"kept");

@@ -58,16 +58,16 @@ fn simulated(comparison: &ComparisonV2) -> Found {
 
 fn identity(comparison: &ComparisonV2) -> Found {
     let (old, new) = (&comparison.baseline, &comparison.candidate);
-    let unknown = list(
-        [("baseline", old), ("candidate", new)]
-            .iter()
-            .filter(|(_, build)| !is_identified(build))
-            .map(|(side, _)| side),
-    );
-    if !unknown.is_empty() {
+    let unknown = match [old, new].map(is_identified) {
+        [true, true] => None,
+        [false, true] => Some("the baseline"),
+        [true, false] => Some("the candidate"),
+        [false, false] => Some("baseline and candidate"),
+    };
+    if let Some(unknown) = unknown {
         let text = format!(
-            "What the {unknown} served is not identified: neither image, revision, runtime version \
-             nor variant is known. The sides may be the same build."
+            "What {unknown} served is not identified: neither image, revision, runtime version nor \
+             variant is known. The sides may be the same build."
         );
         return Some((LimitationKind::UnknownIdentity, text));
     }

@@ -86,6 +86,7 @@ pub(super) fn of(
         server::counts_not_held(run),
         server::counters_fell(run),
         server::says_nothing_known(run),
+        server::under_several_names(run),
         server::did_not_answer(run),
         responses::cached(run),
         repeated_prompts(run),
@@ -150,12 +151,13 @@ fn not_succeeded(load: &LoadReport) -> Option<String> {
     } else {
         "no gate on the figures passes"
     };
-    (not > 0).then(|| {
-        format!(
-            "Requests that did not succeed: {not} of {offered} (allowed share {:?}); {gates}.",
-            load.max_failure_ratio
-        )
-    })
+    let allowed = match load.max_failure_ratio {
+        0.0 => "none may fail".to_owned(),
+        // Rounded, as a share of a hundredth is no whole number of them.
+        ratio => format!("{} percent may fail", (ratio * 1e8).round() / 1e6),
+    };
+    (not > 0)
+        .then(|| format!("Requests that did not succeed: {not} of {offered} ({allowed}); {gates}."))
 }
 
 fn repeated_prompts(run: &CollectedRun<'_>) -> Option<String> {

@@ -112,9 +112,10 @@ pub(super) fn fault(plan: &Plan) -> Option<String> {
         );
     }
     if target.turns().is_none() {
-        let most = ReplicaTurns::MOST;
         return Some(format!(
-            "the weights of target.replicas are whole numbers from 1 that come to at most {most}"
+            "target.replicas are at most {}, and their weights whole numbers from 1 that come to at most {}",
+            ReplicaTurns::MOST_ADDRESSES,
+            ReplicaTurns::MOST
         ));
     }
     if plan.instrument.server_metrics.is_some() {

@@ -200,7 +200,7 @@ fn what_became_of_requests() {
     assert_eq!(metric(&record, "ttft_p50_ms").samples, 1);
     assert!(says(
         &record,
-        "did not succeed: 6 of 7 (allowed share 0.5); no gate on the figures passes"
+        "did not succeed: 6 of 7 (50 percent may fail); no gate on the figures passes"
     ));
     assert!(says(&record, "Requests cut under way: 1; never sent or lost under way: 3"));
 }

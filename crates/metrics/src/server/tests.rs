@@ -79,6 +79,27 @@ fn engines_are_added_up_and_each_may_fall() {
 }
 
 #[test]
+fn figures_under_the_names_of_two_engines_are_not_added_up() {
+    let at = |at_us, ours, theirs| {
+        told(
+            at_us,
+            &[
+                (ServerFamily::SglangGenerationTokens, "0", theirs),
+                (ServerFamily::SglangRunningRequests, "0", 9.0),
+                (OUTPUT, "0", ours),
+                (ServerFamily::VllmPromptTokens, "0", 1.0),
+                (RUNNING, "0", 2.0),
+            ],
+        )
+    };
+    let figures = figures(&[at(60, 10.0, 10.0), at(500, 20.0, 20.0), at(950, 74.0, 75.0)]);
+    assert_eq!(figures.counted(ServerQuantity::OutputTokens), Ok(64.0));
+    assert_eq!(figures.states(ServerQuantity::RequestsRunning).values, [2.0]);
+    assert_eq!(figures.engines.read, Some("vllm"));
+    assert!(figures.engines.left_out.iter().eq(["sglang"].iter()));
+}
+
+#[test]
 fn states_are_those_of_answers_within_the_requests() {
     let at = |at_us, running, cache| {
         told(

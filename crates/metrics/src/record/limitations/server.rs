@@ -4,7 +4,7 @@
 use streamgauge_schema::ServerQuantity;
 
 use crate::record::CollectedRun;
-use crate::server::{ServerFigures, Untold};
+use crate::server::{Engines, ServerFigures, Untold};
 
 /// Share of the tokens by usage from which a difference is worth a word.
 const NOTABLE_SHARE: f64 = 0.01;
@@ -60,6 +60,19 @@ pub(super) fn says_nothing_known(run: &CollectedRun<'_>) -> Option<String> {
         "The server's own metrics hold no figure that is known here: those of vLLM, SGLang and llama.cpp \
          are."
             .to_owned()
+    })
+}
+
+/// Figures of one address under the names of two kinds of server may be of the same requests.
+pub(super) fn under_several_names(run: &CollectedRun<'_>) -> Option<String> {
+    let Engines { read, left_out } = &asked(run)?.engines;
+    let (read, others) = (read.as_ref()?, left_out.iter().copied().collect::<Vec<_>>());
+    (!others.is_empty()).then(|| {
+        format!(
+            "The server's own metrics stand under the names of several kinds of server. Only those of {read} were \
+             read, and those of {} were not: they may count the same.",
+            others.join(" and ")
+        )
     })
 }
 

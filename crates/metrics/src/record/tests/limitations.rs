@@ -125,7 +125,7 @@ fn what_may_mislead_most_comes_first() {
         "A simulated server answered: the figures describe no model and no deployment.",
         "The run was cut off: its journal has no end. Requests cut under way: 0; never sent or \
          lost under way: 3.",
-        "Requests that did not succeed: 4 of 6 (allowed share 0.0); no gate on the figures passes.",
+        "Requests that did not succeed: 4 of 6 (none may fail); no gate on the figures passes.",
         "Metrics that the client's own delay may have bent: 49 (named in \
          instrument.client_limited); no gate on them passes. Give the client more CPU or a machine \
          of its own, or lower the load.",
