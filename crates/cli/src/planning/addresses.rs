@@ -6,7 +6,6 @@ use streamgauge_schema::{Replica, ReplicaTurns};
 
 use crate::args::run::ServerArgs;
 use crate::console;
-use crate::exit::Unreachable;
 
 /// Where requests are to go, and the way in. Nothing was asked there yet.
 #[derive(Clone, Debug)]
@@ -102,19 +101,16 @@ pub(super) fn check_alike(
         if args.model.is_some() && !list.iter().any(|model| wanted.contains(&&model.id)) {
             let model = wanted.last().map_or("", |model| model.as_str());
             let shown = console::listed(own.into_iter());
-            return Err(
-                Unreachable(format!("{called} does not list {model:?}; it lists {shown}")).into()
-            );
+            bail!("{called} does not list {model:?}; it lists {shown}");
         }
         let (known, known_names) = first.get_or_insert_with(|| (place, own.clone()));
         if own != *known_names {
-            return Err(Unreachable(format!(
+            bail!(
                 "{called} lists {}, and {} lists {}: several addresses are to serve the same models",
                 console::listed(own.into_iter()),
                 reached.called(*known),
                 console::listed(known_names.clone().into_iter())
-            ))
-            .into());
+            );
         }
     }
     Ok(())

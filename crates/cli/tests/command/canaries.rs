@@ -281,6 +281,7 @@ fn no_command_lets_a_secret_out() {
         &["--dry-run"][..],
         &["--server-metrics"],
         &["--retries", "1"],
+        &["--base-url", "http://model.invalid", "--base-url", "http://model-2.invalid"],
         &["--format", "json", "--calibrate"],
         &["--format", "vllm"],
     ] {
@@ -345,6 +346,7 @@ fn no_command_lets_a_secret_out() {
     bench.run(&["decide", &comparison, "--retain", "--by", "tester", "--reason", "noise"]);
     bench.run(&["verify", &a, &comparison]);
     bench.run(&["record", &a]);
+    bench.run(&["merge", &a, &b, "--out", &runs_at]);
     for more in [&["--html"][..], &["--csv", "requests"], &["--csv", "metrics"]] {
         bench.run(&[&["report", &a], more].concat());
     }
@@ -379,7 +381,9 @@ fn no_command_lets_a_secret_out() {
         let mode = path.metadata().unwrap().permissions().mode() & 0o777;
         if PUBLISHED.iter().any(|published| name.starts_with(published)) {
             let given = bench.given.path().to_str().unwrap();
-            for private in ["model.invalid", "chat/completions", "Say one", given] {
+            for private in
+                ["model.invalid", "model-2.invalid", "chat/completions", "Say one", given]
+            {
                 assert!(!text.contains(private), "{private} in {}", path.display());
             }
         } else if PRIVATE.iter().any(|private| name.ends_with(private)) {
