@@ -152,9 +152,14 @@ fn by_points(
         }
     }
     for record in baseline.iter().chain(candidate) {
-        if matches!(record, RunRecord::V2(run) if was_taken_up(run)) {
+        let RunRecord::V2(run) = record else { continue };
+        if was_taken_up(run) {
+            let between = match run.shards.len() {
+                0 | 1 => "its rates leave out the time between",
+                _ => "other shards went on meanwhile, and its rates have the time between",
+            };
             console::remark(&format!(
-                "note: {} broke off and was taken up again; its rates leave out the time between",
+                "note: {} broke off and was taken up again; {between}",
                 record.run_id()
             ));
         }

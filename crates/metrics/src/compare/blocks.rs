@@ -142,7 +142,8 @@ fn taken_up(side: Side, runs: &[&RunRecordV2]) -> Option<PublicText> {
     (count > 0).then(|| {
         said(&format!(
             "Runs of the {side} that broke off and were taken up again: {count} of {}; their rates \
-             leave out the time between, and caches may have been others after it.",
+             leave out the time between, unless they are of several shards, and caches may have been \
+             others after it.",
             runs.len()
         ))
     })
