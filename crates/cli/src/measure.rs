@@ -158,7 +158,7 @@ pub(crate) async fn carry_out(
         write_new(&dir.grades(), &digest_bytes(&grades)?, 0o600)?;
         wrong = found;
     }
-    let rebuilt = rebuild_held(&dir)?;
+    let mut rebuilt = rebuild_held(&dir)?;
     rebuilt.write(&dir)?;
     drop(held);
     if let Some(reason) = &rebuilt.untold {

@@ -1,6 +1,8 @@
 //! A run directory read back: its record is a function of plan, journal, grades and what the server said
 //! of itself, and of nothing else.
 
+mod cases;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -13,9 +15,10 @@ use streamgauge_client::{
 };
 use streamgauge_metrics::{MAX_CASES_IN_RECORD, RunCollector};
 use streamgauge_schema::{
-    Case, Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
+    Digest, Evidence, Grades, Identifier, Plan, RunRecordV2, Tally, digest_bytes, read_typed,
 };
 
+use self::cases::Cases;
 use crate::grading::grades_so_far;
 use crate::journals::{Ended, JournalFile, Journals};
 
@@ -32,8 +35,8 @@ pub(crate) struct Rebuilt {
     pub(crate) bytes: Vec<u8>,
     /// What `grades.json` must hold, where the run was cut off before it was written.
     grades: Option<Vec<u8>>,
-    /// What `cases.jsonl` must hold, where the record does not hold its cases.
-    pub(crate) cases: Option<Vec<u8>>,
+    /// What became of `cases.jsonl`, where the record does not hold its cases.
+    cases: Option<Cases>,
     /// What became of its prompts, where it was graded.
     pub(crate) prompts: Option<Prompts>,
     /// Why the server told nothing of itself, where it was asked and never did.
@@ -54,15 +57,15 @@ pub(crate) struct Prompts {
 
 impl Rebuilt {
     /// Writes the record, and what it is made of where that stands apart. No file may exist.
-    pub(crate) fn write(&self, dir: &RunDir) -> anyhow::Result<()> {
+    pub(crate) fn write(&mut self, dir: &RunDir) -> anyhow::Result<()> {
         if let Some(changed) = &self.changed {
             bail!("{}: {changed}", dir.shards().display());
         }
         if let Some(grades) = &self.grades {
             write_new(&dir.grades(), grades, 0o600)?;
         }
-        if let Some(cases) = &self.cases {
-            write_new(&dir.cases(), cases, 0o644)?;
+        if let Some(cases) = self.cases.take() {
+            cases.keep(dir)?;
         }
         Ok(write_new(&dir.record(), &self.bytes, 0o644)?)
     }
@@ -72,14 +75,10 @@ impl Rebuilt {
         if let Some(changed) = &self.changed {
             return Ok(Some(format!("{}: {changed}", dir.shards().display())));
         }
-        let mut files = vec![(dir.record(), &self.bytes)];
-        files.extend(self.cases.as_ref().map(|cases| (dir.cases(), cases)));
-        for (path, bytes) in files {
-            if let Some(difference) = first_difference(&read_file(&path)?, bytes) {
-                return Ok(Some(format!("{}: {difference}", path.display())));
-            }
-        }
-        Ok(None)
+        let path = dir.record();
+        let difference = first_difference(&read_file(&path)?, &self.bytes);
+        let difference = difference.map(|it| format!("{}: {it}", path.display()));
+        Ok(difference.or_else(|| self.cases.as_ref()?.difference(dir)))
     }
 }
 
@@ -157,9 +156,9 @@ pub(crate) fn rebuild_from(
     }
     let mut cases = None;
     if run.declared() > MAX_CASES_IN_RECORD {
-        let lines = one_a_line(run.cases())?;
-        files.push(named_evidence(&dir.cases(), Digest::of(&lines), lines.len() as u64)?);
-        cases = Some(lines);
+        let (made, evidence) = Cases::make(dir, run.cases())?;
+        files.push(evidence);
+        cases = Some(made);
     }
     let record = run.into_record(files)?;
     let bytes = digest_bytes(&record)?;
@@ -247,15 +246,6 @@ pub(crate) fn read_grades(dir: &RunDir) -> anyhow::Result<Option<Grades>> {
     }
     let grades = read_typed(&read_file(&path)?).with_context(|| path.display().to_string())?;
     Ok(Some(grades))
-}
-
-fn one_a_line(cases: impl Iterator<Item = Case>) -> anyhow::Result<Vec<u8>> {
-    let mut lines = Vec::new();
-    for case in cases {
-        serde_json::to_writer(&mut lines, &case)?;
-        lines.push(b'\n');
-    }
-    Ok(lines)
 }
 
 /// A file, to be read from its beginning.

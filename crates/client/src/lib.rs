@@ -108,7 +108,7 @@ pub use error::{
 pub use files::{open_regular, read_regular};
 pub use journal::{Journal, JournalReader, JournalWriter};
 pub use lock::{RunLock, lock_to_read};
-pub use new_file::{remove_leftovers, write_new};
+pub use new_file::{NewFile, remove_leftovers, write_new};
 pub use proxy::Proxy;
 pub use query::{Query, is_path};
 pub use ready::wait_ready;

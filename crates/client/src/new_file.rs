@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -23,11 +23,67 @@ const END: &str = "part";
 /// # Errors
 /// When the file exists or cannot be written.
 pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), RunDirError> {
-    write(path, bytes, mode).map_err(|source| RunDirError::Io {
-        action: "cannot write",
-        path: path.into(),
-        source: said_in_words(source),
-    })
+    let mut file = NewFile::create(path, mode)?;
+    file.write_all(bytes).map_err(|source| refused(path, source))?;
+    file.finish()
+}
+
+/// A file that is written piece by piece as [`write_new`] does it: it has its name once it is whole, and
+/// leaves nothing behind where it is dropped before.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl NewFile {
+    /// Begins it under a temporary name.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(path: &Path, mode: u32) -> Result<Self, RunDirError> {
+        // They hinder nothing.
+        let _ = remove_leftovers(path);
+        let made = create_temporary(path, mode).map_err(|source| refused(path, source))?;
+        let (temporary, file) = made;
+        Ok(Self { path: path.to_owned(), temporary, file: BufWriter::new(file) })
+    }
+
+    /// Forces it to the disk and gives it its name.
+    ///
+    /// # Errors
+    /// When a file of that name exists or it cannot be written.
+    pub fn finish(mut self) -> Result<(), RunDirError> {
+        let written = self
+            .file
+            .flush()
+            .and_then(|()| self.file.get_ref().sync_all())
+            .and_then(|()| fs::hard_link(&self.temporary, &self.path))
+            .and_then(|()| sync_entry(&self.path));
+        written.map_err(|source| refused(&self.path, source))
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // Nothing but the temporary name is lost when this fails.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+fn refused(path: &Path, source: io::Error) -> RunDirError {
+    RunDirError::Io { action: "cannot write", path: path.into(), source: said_in_words(source) }
 }
 
 /// That a file is there is told with what to do; the kind of the error stays.
@@ -39,20 +95,6 @@ fn said_in_words(source: io::Error) -> io::Error {
         ),
         _ => source,
     }
-}
-
-fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    // They hinder nothing.
-    let _ = remove_leftovers(path);
-    let (temporary, mut file) = create_temporary(path, mode)?;
-    let written = (|| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::hard_link(&temporary, path)
-    })();
-    // Nothing but the temporary name is lost when this fails.
-    let _ = fs::remove_file(&temporary);
-    written.and_then(|()| sync_entry(path))
 }
 
 /// Removes what was left of attempts to write this file by processes that were killed.

@@ -33,6 +33,11 @@ impl Span {
 /// ```
 #[must_use]
 pub fn peak_inflight(spans: &[Span]) -> Option<u64> {
+    peak_of(spans.iter().copied())
+}
+
+/// As [`peak_inflight`], of spans that never lie together.
+pub(crate) fn peak_of(spans: impl Iterator<Item = Span>) -> Option<u64> {
     Starts::of(spans).map(|(_, inflight)| inflight).max()
 }
 
@@ -53,8 +58,18 @@ pub fn mean_inflight(spans: impl IntoIterator<Item = Span>, window: Span) -> Opt
 /// is shorter than five times the median latency.
 #[must_use]
 pub fn steady_window(spans: &[Span], target: u64, median_latency_us: f64) -> Option<Span> {
-    let (from_us, _) = Starts::of(spans).find(|(_, inflight)| *inflight >= target)?;
-    let to_us = spans.iter().map(|span| span.from_us).max()?;
+    steady_window_of(spans.iter().copied(), target, median_latency_us)
+}
+
+/// As [`steady_window`], of spans that never lie together.
+pub(crate) fn steady_window_of(
+    spans: impl Iterator<Item = Span>,
+    target: u64,
+    median_latency_us: f64,
+) -> Option<Span> {
+    let mut starts = Starts::of(spans);
+    let (from_us, _) = starts.find(|(_, inflight)| *inflight >= target)?;
+    let to_us = starts.starts.last().unwrap_or(from_us);
     let window = Span { from_us, to_us };
     (window.length_us() as f64 >= 5.0 * median_latency_us).then_some(window)
 }
@@ -62,20 +77,20 @@ pub fn steady_window(spans: &[Span], target: u64, median_latency_us: f64) -> Opt
 /// Walks through the starts of spans in time, with the number of spans under way at each.
 struct Starts {
     starts: std::vec::IntoIter<u64>,
-    /// Wide enough for the end of a span that begins at the last microsecond there is.
-    ends: std::iter::Peekable<std::vec::IntoIter<u128>>,
+    /// The last microsecond of each.
+    lasts: std::iter::Peekable<std::vec::IntoIter<u64>>,
     inflight: u64,
 }
 
 impl Starts {
-    fn of(spans: &[Span]) -> Self {
-        let mut starts: Vec<u64> = spans.iter().map(|span| span.from_us).collect();
+    fn of(spans: impl Iterator<Item = Span>) -> Self {
         // A span without length overlaps nothing, but it was under way when it began.
-        let end = |span: &Span| u128::from(span.to_us).max(u128::from(span.from_us) + 1);
-        let mut ends: Vec<u128> = spans.iter().map(end).collect();
+        let last = |span: Span| span.to_us.saturating_sub(1).max(span.from_us);
+        let (mut starts, mut lasts): (Vec<u64>, Vec<u64>) =
+            spans.map(|span| (span.from_us, last(span))).unzip();
         starts.sort_unstable();
-        ends.sort_unstable();
-        Self { starts: starts.into_iter(), ends: ends.into_iter().peekable(), inflight: 0 }
+        lasts.sort_unstable();
+        Self { starts: starts.into_iter(), lasts: lasts.into_iter().peekable(), inflight: 0 }
     }
 }
 
@@ -84,7 +99,7 @@ impl Iterator for Starts {
 
     fn next(&mut self) -> Option<Self::Item> {
         let start = self.starts.next()?;
-        while self.ends.next_if(|end| *end <= u128::from(start)).is_some() {
+        while self.lasts.next_if(|last| *last < start).is_some() {
             self.inflight -= 1;
         }
         self.inflight += 1;

@@ -8,7 +8,7 @@ use streamgauge_schema::{
 
 use crate::cached::CachedShare;
 use crate::gaps::Gaps;
-use crate::inflight::{Span, steady_window};
+use crate::inflight::{Span, steady_window_of};
 use crate::reasoning::ReasoningShare;
 use crate::request::generated_gaps_us;
 use crate::sent::Sent;
@@ -225,9 +225,8 @@ fn steady(load: &Load, shard: Option<Shard>, sent: &[Sent]) -> Option<Span> {
     let median_us = Statistic::P50.of(&latencies_us.summary(1.0))?;
     let window = match &load.shape {
         LoadShape::ClosedLoop { concurrency } => {
-            let spans: Vec<Span> = sent.iter().map(Sent::span).collect();
             let clients = shard.map_or(*concurrency, |shard| shard.share(*concurrency));
-            steady_window(&spans, clients, median_us)
+            steady_window_of(sent.iter().map(Sent::span), clients, median_us)
         }
         LoadShape::OpenLoop { stages, .. } => match stages.as_slice() {
             [only] if only.from_per_s == only.to_per_s => steady_arrivals(sent, median_us),

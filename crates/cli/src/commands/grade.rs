@@ -68,7 +68,7 @@ pub(crate) fn grade(args: &GradeArgs) -> anyhow::Result<Exit> {
         );
     }
     let target = write(&dir, &grades)?;
-    let rebuilt = rebuild(&target)?;
+    let mut rebuilt = rebuild(&target)?;
     if !target.record().exists() {
         rebuilt.write(&target)?;
     }

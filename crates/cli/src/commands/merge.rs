@@ -83,7 +83,7 @@ fn make(dir: &RunDir, shards: Shards, grades: Option<Vec<u8>>) -> anyhow::Result
     }
     let plan = shards.plan().clone();
     let (journals, listed) = shards.into_journals(dir)?;
-    let rebuilt = rebuild_from(dir, &plan, &journals)?;
+    let mut rebuilt = rebuild_from(dir, &plan, &journals)?;
     write_new(&dir.shards(), &listed.bytes(&plan, &rebuilt.journals)?, 0o600)?;
     rebuilt.write(dir)?;
     Ok(rebuilt)

@@ -34,7 +34,7 @@ pub(crate) struct RecordArgs {
 /// Writes the record if there is none, else compares; never overwrites.
 pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<Exit> {
     let dir = RunDir::at(&args.run_dir);
-    let rebuilt = rebuild(&dir)?;
+    let mut rebuilt = rebuild(&dir)?;
     remove_all_leftovers(&dir)?;
     for torn in &rebuilt.torn {
         console::remark(&format!("note: {torn}"));
@@ -44,10 +44,10 @@ pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<Exit> {
         console::result(&String::from_utf8(bytes).context("canonical bytes are ASCII")?)?;
         return Ok(Exit::Done);
     }
-    write_or_compare(&dir, &rebuilt)
+    write_or_compare(&dir, &mut rebuilt)
 }
 
-fn write_or_compare(dir: &RunDir, rebuilt: &Rebuilt) -> anyhow::Result<Exit> {
+fn write_or_compare(dir: &RunDir, rebuilt: &mut Rebuilt) -> anyhow::Result<Exit> {
     let path = dir.record();
     if !path.exists() {
         rebuilt.write(dir)?;

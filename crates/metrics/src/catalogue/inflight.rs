@@ -14,7 +14,7 @@
 use streamgauge_schema::{Direction, Unit};
 
 use super::{Entry, Family, Population, Presence, RunFigure, Source};
-use crate::inflight::{mean_inflight, peak_inflight};
+use crate::inflight::{mean_inflight, peak_of};
 use crate::little::littles_inflight;
 use crate::measured::Part;
 
@@ -79,9 +79,8 @@ const INFLIGHT: Family = Family {
 };
 
 fn peak(part: Part<'_>) -> RunFigure {
-    let spans: Vec<_> = part.run.spans().collect();
-    let peak = if part.run.lacks_spans { None } else { peak_inflight(&spans) };
-    RunFigure::of(peak.map(|peak| peak as f64), spans.len() as u64)
+    let peak = if part.run.lacks_spans { None } else { peak_of(part.run.spans()) };
+    RunFigure::of(peak.map(|peak| peak as f64), part.run.sent.len() as u64)
 }
 
 /// Every request that was under way takes part, whenever it began.

@@ -84,7 +84,7 @@ pub(super) fn finished(dir: &RunDir, plan: &Plan) -> anyhow::Result<Exit> {
         "{}: the run has finished, and nothing is missing",
         dir.path().display()
     ));
-    let rebuilt = rebuild_held(dir)?;
+    let mut rebuilt = rebuild_held(dir)?;
     if !dir.record().exists() {
         rebuilt.write(dir)?;
     }

@@ -102,9 +102,12 @@ pub(super) fn clocks(run: &CollectedRun<'_>) -> Option<String> {
     }
     let all = &run.journals.all;
     let clocks = || all.iter().filter_map(|it| Some((it.begun?.clock?, number(it))));
-    let unsynchronised = clocks().filter(|(clock, _)| !clock.synchronised).count();
+    let synchronised = || clocks().filter(|(clock, _)| clock.synchronised);
+    let unsynchronised = clocks().count() - synchronised().count();
     let unknown = all.len() - clocks().count();
-    let worst = clocks().max_by_key(|(clock, number)| (clock.max_error_us, u64::MAX - number));
+    // Without synchronisation the number means little.
+    let worst =
+        synchronised().max_by_key(|(clock, number)| (clock.max_error_us, u64::MAX - number));
     let worst = worst.map_or_else(String::new, |(clock, number)| {
         format!("off by at most {:?} ms (shard {number}), ", millis(clock.max_error_us))
     });

@@ -213,7 +213,7 @@ fn a_run_of_shards_says_what_its_clocks_are_worth() {
     assert_eq!(record.load.offered, 12);
     assert_eq!(condition(&record, "Load shape").unwrap().find("shard"), None);
     for part in [
-        "off by at most 16000.0 ms (shard 2), not synchronised 1, unknown 0 of 2.",
+        "by the kernels off by at most 0.25 ms (shard 1), not synchronised 1, unknown 0 of 2.",
         "shard 2 began 150.0 ms after shard 1.",
     ] {
         assert!(says(&record, part), "{part}: {:#?}", record.limitations);
