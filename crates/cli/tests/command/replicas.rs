@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use streamgauge_sim::{FaultRule, SimConfig, ThreadedSim};
 
-use crate::process::{Finished, only_run, quick, run, server, streamgauge};
+use crate::process::{Finished, finish, only_run, quick, run, server, streamgauge};
 
 const QUICK: &[&str] = &["--output-tokens", "4", "--no-length-probes", "--concurrency", "4"];
 
@@ -136,6 +136,14 @@ fn what_cannot_be_shared_is_refused_before_anything_is_contacted() {
         assert!(refused.stderr.contains(said), "{said}: {}", refused.stderr);
         assert!(!refused.stderr.contains("secret"), "{}", refused.stderr);
     }
+    let mut apart = streamgauge();
+    apart.env("http_proxy", "http://127.0.0.1:3").env("no_proxy", "b.invalid");
+    apart.args(["run", "--base-url", "http://a.invalid", "--base-url", "http://b.invalid"]);
+    let apart = finish(apart.arg("--proxy-from-env"));
+    assert_eq!(apart.code, Some(2), "{}", apart.stderr);
+    let said = "http://a.invalid:80 is reached through the proxy http://127.0.0.1:3, and \
+                http://b.invalid:80 straight";
+    assert!(apart.stderr.contains(said), "{}", apart.stderr);
     let turnover = run(["turnover", "--base-url", two[0], "--base-url", two[1]]);
     assert_eq!(turnover.code, Some(2));
     assert!(turnover.stderr.contains("cannot be used multiple times"), "{}", turnover.stderr);

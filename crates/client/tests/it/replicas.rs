@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use streamgauge_client::{Access, RunError};
+use streamgauge_client::{Access, RunError, Trust};
 use streamgauge_schema::{
     Arrivals, Completion, EndReason, FailureClass, KernelStamps, LoadShape, Plan, RateStage,
-    Replica, ReplicaTurns, RequestLine, Stage,
+    Replica, ReplicaTurns, RequestLine, Retries, Stage,
 };
 use streamgauge_sim::{SimConfig, ThreadedSim};
 
-use crate::plan::{carry_out, lines, plan, request, schedule};
+use crate::plan::{carry_out, lines, lines_with, plan, request, schedule};
+use crate::routes::proxy;
 use crate::sim::server;
+use crate::tls::{Identity, front, saved};
 
 /// One answers at once, the other takes its time.
 fn two() -> [(ThreadedSim, String); 2] {
@@ -113,6 +115,56 @@ async fn one_that_is_gone_fails_its_requests_alone() {
         let expected = (turns.of(line.index) == 1).then_some(FailureClass::Connect);
         assert_eq!(failed, expected, "{} {}", line.stage, line.index);
     }
+}
+
+#[tokio::test]
+async fn what_is_sent_again_goes_to_the_address_it_went_to() {
+    let [(first, first_url), (second, gone)] = two();
+    drop(second.shutdown());
+    let mut plan = plan(&first_url, 4, 4);
+    plan.retries = Some(Retries { most: 1, longest_pause_ms: 1_000 });
+    spread(&mut plan, &[&first_url, &gone], &[1, 1]);
+    let (lines, _) = lines(&plan).await;
+    let attempts: Vec<u32> = lines.iter().map(|line| line.attempts).collect();
+    assert_eq!(attempts, [1, 2, 1, 2]);
+    assert_eq!(first.shutdown().len(), 2);
+}
+
+#[tokio::test]
+async fn each_is_asked_by_its_own_name_and_path() {
+    let (sim, _) = server(SimConfig::default());
+    let (first, first_heads) = proxy(sim.addr(), "").await;
+    let (second, second_heads) = proxy(sim.addr(), "").await;
+    let urls = [format!("http://{first}"), format!("http://localhost:{}/v1", second.port())];
+    let mut plan = plan(&urls[0], 2, 2);
+    spread(&mut plan, &[&urls[0], &urls[1]], &[1, 1]);
+    let (lines, _) = lines(&plan).await;
+    assert!(lines.iter().all(|line| line.completion == Completion::Succeeded));
+    for (heads, host, index) in [
+        (first_heads, first.to_string(), 0),
+        (second_heads, format!("localhost:{}", second.port()), 1),
+    ] {
+        let heads = heads.lock().unwrap();
+        let [head] = &heads[..] else { panic!("{heads:?}") };
+        assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{head}");
+        assert!(head.contains(&format!("\r\nhost: {host}\r\n")), "{head}");
+        assert!(head.contains(&format!("\r\nx-request-id: measured-{index}\r\n")), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn one_may_be_plain_and_another_within_tls() {
+    let (_plain, plain_url) = server(SimConfig::default());
+    let identity = Identity::self_signed("localhost", |_| ());
+    let front = front(identity.server()).await;
+    let file = saved(&identity.certificate.pem());
+    let access = Access { trust: Some(Trust::file(file.path()).unwrap()), ..Access::default() };
+    let tls_url = format!("https://localhost:{}", front.port);
+    let mut plan = plan(&plain_url, 4, 2);
+    spread(&mut plan, &[&plain_url, &tls_url], &[1, 1]);
+    let (lines, _) = lines_with(&plan, &access, |stage, index| request(stage, index, "")).await;
+    let failed: Vec<_> = lines.iter().filter_map(|line| line.failure.as_ref()).collect();
+    assert!(failed.is_empty(), "{failed:?}");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ fn sim() -> ThreadedSim {
 
 /// A proxy that answers `CONNECT` as it is told, and passes everything on to one place; with it the heads
 /// that it was sent.
-async fn proxy(
+pub(crate) async fn proxy(
     upstream: SocketAddr,
     answer: &'static str,
 ) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
