@@ -30,6 +30,15 @@ pub(crate) struct GapRange {
 }
 
 impl GapRange {
+    pub(crate) fn new(from: usize, count: u64) -> Self {
+        Self { from, count: count as usize }
+    }
+
+    /// Where they begin, and how many there are.
+    pub(crate) fn parts(self) -> (usize, u64) {
+        (self.from, self.count as u64)
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.count == 0
     }

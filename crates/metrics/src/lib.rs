@@ -57,6 +57,7 @@ mod judge;
 mod kernel_basis;
 mod little;
 mod measured;
+mod numbers;
 mod page;
 mod paired_share;
 mod power;

@@ -130,7 +130,7 @@ impl Gathered {
     /// All of them, of a run that offered so many, or of a shard by itself.
     pub(crate) fn close(self, plan: &Plan, offered: u64, shard: Option<Shard>) -> Measured {
         let Self { mut sent, gaps, extremes, lags, cached, reasoning, .. } = self;
-        sent.sort_unstable_by_key(|sent| sent.index);
+        sent.sort_unstable_by_key(|sent| sent.index());
         Measured {
             offered,
             steady: steady(&plan.load, shard, &sent),
@@ -161,7 +161,7 @@ impl Measured {
 
     /// Completion tokens of all responses with a usable count of them.
     pub(crate) fn counted_tokens(&self) -> u64 {
-        let counts = self.sent.iter().filter_map(|sent| sent.output_tokens.counted());
+        let counts = self.sent.iter().filter_map(|sent| sent.output_tokens().counted());
         counts.fold(0, u64::saturating_add)
     }
 
@@ -221,7 +221,7 @@ impl<'a> Part<'a> {
 /// While the load was at its target. One that changes by plan is at none.
 fn steady(load: &Load, shard: Option<Shard>, sent: &[Sent]) -> Option<Span> {
     let succeeded = sent.iter().filter(|sent| sent.is_timed && sent.succeeded());
-    let latencies_us: Whole = succeeded.map(|sent| sent.elapsed_us).collect();
+    let latencies_us: Whole = succeeded.map(|sent| sent.elapsed_us()).collect();
     let median_us = Statistic::P50.of(&latencies_us.summary(1.0))?;
     let window = match &load.shape {
         LoadShape::ClosedLoop { concurrency } => {

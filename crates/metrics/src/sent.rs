@@ -6,31 +6,17 @@ use crate::answer::Answer;
 use crate::gaps::{GapRange, Gaps};
 use crate::graded::Graded;
 use crate::inflight::Span;
+use crate::numbers::{Number, Numbers};
 use crate::request::{Decode, final_content_us, millis, prefill_tokens, prompt_tokens};
-
-/// A count or a stamp that may be missing, in eight bytes. The greatest number stands for none: in
-/// microseconds it would be 584,000 years.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MaybeU64(u64);
-
-impl MaybeU64 {
-    pub(crate) const NONE: Self = Self(u64::MAX);
-
-    pub(crate) fn get(self) -> Option<u64> {
-        (self != Self::NONE).then_some(self.0)
-    }
-}
-
-impl From<Option<u64>> for MaybeU64 {
-    fn from(value: Option<u64>) -> Self {
-        value.map_or(Self::NONE, |value| Self(value.min(u64::MAX - 1)))
-    }
-}
 
 /// A request that was sent.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    pub(crate) index: u64,
+    pub(crate) started_us: u64,
+    numbers: Numbers,
+    gaps_from: usize,
+    /// A plan holds at most [`Load::MAX_REQUESTS`](streamgauge_schema::Load::MAX_REQUESTS).
+    index: u32,
     pub(crate) completion: Completion,
     pub(crate) failure: Option<FailureClass>,
     /// Whether the times of its response are known by the run's time basis. If not, it has no
@@ -38,89 +24,98 @@ pub(crate) struct Sent {
     pub(crate) is_timed: bool,
     /// Whether an attempt at it failed and was made again by policy.
     pub(crate) is_retried: bool,
-    pub(crate) started_us: u64,
-    pub(crate) elapsed_us: u64,
-    pub(crate) output_tokens: OutputTokens,
+    /// Whether what was done until the first output is the prefill of its prompt tokens.
+    is_prefilled: bool,
+    /// Whether its completion tokens but for the first have a rate.
+    has_rate: bool,
     /// How its answer ended; nothing is said of one that has none.
     pub(crate) answer: Answer,
     /// What its grader made of it; `None` where nothing graded it.
     pub(crate) graded: Option<Graded>,
-    /// Gaps between its output events.
-    pub(crate) output_gaps: GapRange,
-    scheduled_us: MaybeU64,
-    queued_us: MaybeU64,
-    connect_us: MaybeU64,
-    prompt_tokens: MaybeU64,
-    output_events: MaybeU64,
-    first_output_us: MaybeU64,
-    last_output_us: MaybeU64,
-    first_generated_us: MaybeU64,
-    final_content_us: MaybeU64,
-    /// Whether what was done until the first output is the prefill of its prompt tokens.
-    is_prefilled: bool,
-    /// Completion tokens but for the first, where they have a rate.
-    later_tokens: MaybeU64,
 }
 
 impl Sent {
     /// The request with all its times.
     pub(crate) fn timed(line: &RequestLine, gaps: &mut Gaps) -> Self {
-        let sent = Self::untimed(line);
-        let Some(seen) = &line.observation else { return Self { is_timed: true, ..sent } };
+        let Some(seen) = &line.observation else {
+            return Self { is_timed: true, ..Self::with(line, &[]) };
+        };
+        let (gaps_from, gap_count) = gaps.add(line.index, seen).parts();
+        let times = [
+            (Number::Gaps, Some(gap_count)),
+            (Number::OutputEvents, Some(seen.output_events)),
+            (Number::FirstOutput, seen.first_output_us),
+            (Number::LastOutput, seen.last_output_us),
+            (Number::FirstGenerated, seen.first_generated_us),
+            (Number::FinalContent, final_content_us(seen)),
+        ];
         Self {
             is_timed: true,
-            output_gaps: gaps.add(line.index, seen),
-            output_events: Some(seen.output_events).into(),
-            first_output_us: seen.first_output_us.into(),
-            last_output_us: seen.last_output_us.into(),
-            first_generated_us: seen.first_generated_us.into(),
-            final_content_us: final_content_us(seen).into(),
+            gaps_from,
             is_prefilled: prefill_tokens(line).is_some(),
-            later_tokens: Decode::of(line).ok().map(|decode| decode.later_tokens).into(),
-            ..sent
+            has_rate: Decode::of(line).is_ok(),
+            ..Self::with(line, &times)
         }
     }
 
     /// The request without the times of its response.
     pub(crate) fn untimed(line: &RequestLine) -> Self {
+        Self::with(line, &[])
+    }
+
+    fn with(line: &RequestLine, times: &[(Number, Option<u64>)]) -> Self {
+        let delay_us = line.scheduled_us.map(|due_us| line.started_us.saturating_sub(due_us));
+        let known = [
+            (Number::Elapsed, Some(line.elapsed_us)),
+            (Number::OutputTokens, OutputTokens::of(line).number()),
+            (Number::Delay, delay_us),
+            (Number::Queued, line.queued_us),
+            (Number::Connect, line.connect_us),
+            (Number::PromptTokens, prompt_tokens(line)),
+        ];
         Self {
-            index: line.index,
+            started_us: line.started_us,
+            numbers: Numbers::of(&[known.as_slice(), times].concat()),
+            gaps_from: 0,
+            index: u32::try_from(line.index).unwrap_or(u32::MAX),
             completion: line.completion,
             failure: line.failure.as_ref().map(|failure| failure.class),
             is_timed: false,
             is_retried: !line.retried.is_empty(),
-            started_us: line.started_us,
-            elapsed_us: line.elapsed_us,
-            output_tokens: OutputTokens::of(line),
+            is_prefilled: false,
+            has_rate: false,
             answer: line.observation.as_ref().map(Answer::of).unwrap_or_default(),
             graded: None,
-            output_gaps: GapRange::default(),
-            scheduled_us: line.scheduled_us.into(),
-            queued_us: line.queued_us.into(),
-            connect_us: line.connect_us.into(),
-            prompt_tokens: prompt_tokens(line).into(),
-            output_events: MaybeU64::NONE,
-            first_output_us: MaybeU64::NONE,
-            last_output_us: MaybeU64::NONE,
-            first_generated_us: MaybeU64::NONE,
-            final_content_us: MaybeU64::NONE,
-            is_prefilled: false,
-            later_tokens: MaybeU64::NONE,
         }
     }
 
-    /// Moves it to a later time.
+    /// Moves it to a later time, and its due time with it.
     pub(crate) fn move_on(&mut self, by_us: u64) {
         self.started_us = self.started_us.saturating_add(by_us);
-        let scheduled_us = self.scheduled_us().map(|us| us.saturating_add(by_us));
-        self.scheduled_us = scheduled_us.into();
     }
 
-    /// Moves it to an earlier time.
+    /// Moves it to an earlier time, and its due time with it.
     pub(crate) fn move_back(&mut self, by_us: u64) {
         self.started_us = self.started_us.saturating_sub(by_us);
-        let scheduled_us = self.scheduled_us().map(|us| us.saturating_sub(by_us));
-        self.scheduled_us = scheduled_us.into();
+    }
+
+    /// Its place in its stage.
+    pub(crate) fn index(&self) -> u64 {
+        u64::from(self.index)
+    }
+
+    /// From its start to its end.
+    pub(crate) fn elapsed_us(&self) -> u64 {
+        self.numbers.get(Number::Elapsed).unwrap_or(0)
+    }
+
+    pub(crate) fn output_tokens(&self) -> OutputTokens {
+        OutputTokens::of_number(self.numbers.get(Number::OutputTokens))
+    }
+
+    /// Gaps between its output events.
+    pub(crate) fn output_gaps(&self) -> GapRange {
+        GapRange::new(self.gaps_from, self.numbers.get(Number::Gaps).unwrap_or(0))
     }
 
     pub(crate) fn succeeded(&self) -> bool {
@@ -129,24 +124,24 @@ impl Sent {
 
     /// When it was under way.
     pub(crate) fn span(&self) -> Span {
-        Span { from_us: self.started_us, to_us: self.started_us.saturating_add(self.elapsed_us) }
+        Span { from_us: self.started_us, to_us: self.started_us.saturating_add(self.elapsed_us()) }
     }
 
     pub(crate) fn scheduled_us(&self) -> Option<u64> {
-        self.scheduled_us.get()
+        Some(self.started_us.saturating_sub(self.delay_us()?))
     }
 
     pub(crate) fn queued_us(&self) -> Option<u64> {
-        self.queued_us.get()
+        self.numbers.get(Number::Queued)
     }
 
     pub(crate) fn prompt_tokens(&self) -> Option<u64> {
-        self.prompt_tokens.get()
+        self.numbers.get(Number::PromptTokens)
     }
 
     /// From its due time to its start.
     pub(crate) fn delay_us(&self) -> Option<u64> {
-        Some(self.started_us.saturating_sub(self.scheduled_us()?))
+        self.numbers.get(Number::Delay)
     }
 
     /// The part of its delay for which no limit of requests under way is the reason.
@@ -157,32 +152,38 @@ impl Sent {
     /// How many gaps lie between its output events, and how long they are together; this is known
     /// even where the single ones were not kept.
     pub(crate) fn gap_sum(&self) -> Option<(u64, u64)> {
-        let count = self.output_events.get()?.checked_sub(1).filter(|count| *count > 0)?;
-        Some((count, self.last_output_us.get()?.checked_sub(self.first_output_us.get()?)?))
+        let count =
+            self.numbers.get(Number::OutputEvents)?.checked_sub(1).filter(|count| *count > 0)?;
+        Some((
+            count,
+            self.numbers
+                .get(Number::LastOutput)?
+                .checked_sub(self.numbers.get(Number::FirstOutput)?)?,
+        ))
     }
 
     pub(crate) fn connect_us(&self) -> Option<u64> {
-        self.connect_us.get()
+        self.numbers.get(Number::Connect)
     }
 
     pub(crate) fn output_events(&self) -> Option<u64> {
-        self.output_events.get()
+        self.numbers.get(Number::OutputEvents)
     }
 
     pub(crate) fn ttft_us(&self) -> Option<u64> {
-        self.first_output_us.get()
+        self.numbers.get(Number::FirstOutput)
     }
 
     pub(crate) fn first_generated_us(&self) -> Option<u64> {
-        self.first_generated_us.get()
+        self.numbers.get(Number::FirstGenerated)
     }
 
     pub(crate) fn ttfc_us(&self) -> Option<u64> {
-        self.final_content_us.get()
+        self.numbers.get(Number::FinalContent)
     }
 
     pub(crate) fn e2e_us(&self) -> Option<u64> {
-        self.is_timed.then_some(self.elapsed_us)
+        self.is_timed.then_some(self.elapsed_us())
     }
 
     pub(crate) fn tpot_ms(&self) -> Option<f64> {
@@ -190,7 +191,7 @@ impl Sent {
     }
 
     pub(crate) fn decode_rate_tok_per_s(&self) -> Option<f64> {
-        self.decode()?.tok_per_s(self.elapsed_us)
+        self.decode()?.tok_per_s(self.elapsed_us())
     }
 
     pub(crate) fn prefill_rate_tok_per_s(&self) -> Option<f64> {
@@ -199,7 +200,7 @@ impl Sent {
     }
 
     pub(crate) fn ttft_from_schedule_us(&self) -> Option<u64> {
-        Some(self.first_output_us.get()?.saturating_add(self.delay_us()?))
+        Some(self.numbers.get(Number::FirstOutput)?.saturating_add(self.delay_us()?))
     }
 
     pub(crate) fn e2e_from_schedule_us(&self) -> Option<u64> {
@@ -230,10 +231,11 @@ impl Sent {
     }
 
     fn decode(&self) -> Option<Decode> {
+        let tokens = self.output_tokens().counted().filter(|_| self.has_rate)?;
         Some(Decode {
-            first_us: self.first_output_us.get()?,
-            last_us: self.last_output_us.get()?,
-            later_tokens: self.later_tokens.get()?,
+            first_us: self.numbers.get(Number::FirstOutput)?,
+            last_us: self.numbers.get(Number::LastOutput)?,
+            later_tokens: tokens.checked_sub(1)?,
         })
     }
 }
@@ -263,6 +265,23 @@ impl OutputTokens {
         }
     }
 
+    /// As one number: missing without output, 0 where nobody counted it.
+    fn number(self) -> Option<u64> {
+        match self {
+            Self::None => None,
+            Self::Counted(tokens) => Some(tokens),
+            Self::Unknown => Some(0),
+        }
+    }
+
+    fn of_number(number: Option<u64>) -> Self {
+        match number {
+            None => Self::None,
+            Some(0) => Self::Unknown,
+            Some(tokens) => Self::Counted(tokens),
+        }
+    }
+
     pub(crate) fn of(line: &RequestLine) -> Self {
         let Some(seen) = line.observation.as_ref().filter(|seen| has_output(seen)) else {
             return Self::None;
@@ -271,5 +290,15 @@ impl OutputTokens {
         // Output has tokens: a count of 0 was never taken.
         let counted = usage.and_then(|usage| usage.completion_tokens).filter(|tokens| *tokens > 0);
         counted.map_or(Self::Unknown, Self::Counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_million_fit() {
+        assert!(size_of::<Sent>() <= 88, "{}", size_of::<Sent>());
     }
 }

@@ -16,7 +16,7 @@ const SECOND_US: u64 = 1_000_000;
 pub(crate) fn peak_tokens_per_s(run: &Measured) -> Option<f64> {
     let mut tiles = Tiles::of(run.batch()?);
     for sent in &run.sent {
-        match sent.output_tokens {
+        match sent.output_tokens() {
             OutputTokens::None => {}
             OutputTokens::Counted(tokens) => add_tokens(run, sent, tokens, &mut tiles)?,
             OutputTokens::Unknown => return None,
@@ -45,7 +45,7 @@ fn add_tokens(run: &Measured, sent: &Sent, tokens: u64, tiles: &mut Tiles) -> Op
         return Some(());
     };
     let events = sent.output_events().filter(|events| *events > 0)?;
-    let counts = run.gaps.tokens(sent.index);
+    let counts = run.gaps.tokens(sent.index());
     let mut even = Even::new(tokens, events);
     let (mut at_us, mut given, mut event) = (sent.started_us.saturating_add(first_us), 0_u64, 0);
     let mut place = |at_us: u64, tiles: &mut Tiles| {
@@ -62,7 +62,7 @@ fn add_tokens(run: &Measured, sent: &Sent, tokens: u64, tiles: &mut Tiles) -> Op
         Some(())
     };
     place(at_us, tiles)?;
-    for gap_us in run.gaps.of(sent.output_gaps) {
+    for gap_us in run.gaps.of(sent.output_gaps()) {
         at_us = at_us.saturating_add(gap_us);
         place(at_us, tiles)?;
     }

@@ -33,7 +33,7 @@ pub(crate) const STREAM_CHUNK_INTERVAL: Family = Family {
                   intervals were not kept.",
     example: "Content at 10 and 20 ms, a tool call at 40 ms, content at 50 ms: 10 and 30.",
     source: Source::Gaps {
-        of: |gaps, sent| gaps.generated(sent.index, sent.output_gaps),
+        of: |gaps, sent| gaps.generated(sent.index(), sent.output_gaps()),
         sum_us: |_| None,
         metrics: Metrics::These(&[Entry::new("stream_chunk_interval_median_ms", P50).in_version_1(
             "Observed SSE intervals reported by the serving client. Speculative decoding can emit \
@@ -58,7 +58,7 @@ pub(crate) const CHUNK_INTERVAL: Family = Family {
     example: "Ten events 100 ms apart that hold 40 tokens: nine gaps of 100, while TPOT is \
               900 / 39 = 23.1 ms.",
     source: Source::Gaps {
-        of: |_, sent| sent.output_gaps,
+        of: |_, sent| sent.output_gaps(),
         sum_us: Sent::gap_sum,
         metrics: Metrics::Both("chunk_interval"),
     },

@@ -122,22 +122,23 @@ impl Family {
     /// The pooled gaps of the population.
     fn gaps(&self, part: Part<'_>, of: fn(&Gaps, &Sent) -> GapRange) -> Samples {
         let gaps = &part.run.gaps;
-        let range = |sent: &Sent| Some(of(gaps, sent)).filter(|range| !range.is_empty());
-        let (ranges, sent): (Vec<GapRange>, _) = self.taken(part, range);
-        let summary = gaps.summary(|visit| ranges.iter().copied().for_each(visit));
-        (Box::new(summary), self.population.size(part, sent) - ranges.len() as u64)
+        let ranges = || self.population.of(part).map(|sent| of(gaps, sent));
+        let (sent, with) = ranges()
+            .fold((0, 0), |(sent, with), range| (sent + 1, with + u64::from(!range.is_empty())));
+        let summary = gaps.summary(|visit| ranges().for_each(visit));
+        (Box::new(summary), self.population.size(part, sent) - with)
     }
 
     /// Gaps over the tokens of the event that ends them, once for each of these tokens.
     fn tokens(&self, part: Part<'_>) -> Samples {
         let (gaps, mut values, mut missing) = (&part.run.gaps, Vec::new(), 0);
         for sent in self.population.of(part) {
-            let tokens = gaps.tokens(sent.index).filter(|tokens| tokens.len() > 1);
+            let tokens = gaps.tokens(sent.index()).filter(|tokens| tokens.len() > 1);
             let Some(tokens) = tokens else {
                 missing += 1;
                 continue;
             };
-            let each = gaps.of(sent.output_gaps).zip(tokens.iter().skip(1));
+            let each = gaps.of(sent.output_gaps()).zip(tokens.iter().skip(1));
             values.extend(
                 each.map(|(us, tokens)| {
                     (us as f64 / f64::from(*tokens) / 1000.0, u64::from(*tokens))

@@ -25,7 +25,7 @@ pub(crate) const OUTPUT_TOKENS: Family = Family {
                   several that differ.",
     example: "512 tokens allowed, and usage says 37: 37.",
     source: Source::Whole {
-        value: |sent| sent.output_tokens.counted(),
+        value: |sent| sent.output_tokens().counted(),
         metrics: Metrics::Both("output_tokens"),
     },
 };

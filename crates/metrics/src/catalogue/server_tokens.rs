@@ -65,7 +65,7 @@ pub(crate) const PROMPT_TOKENS: Family = Family {
 
 fn by_usage(part: Part<'_>) -> RunFigure {
     let sent = &part.run.sent;
-    let missing = sent.iter().filter(|sent| sent.output_tokens == OutputTokens::Unknown).count();
+    let missing = sent.iter().filter(|sent| sent.output_tokens() == OutputTokens::Unknown).count();
     let tokens = part.run.counted_tokens();
     let value = (!sent.is_empty() && missing == 0).then_some(tokens as f64);
     RunFigure { missing: missing as u64, ..RunFigure::of(value, sent.len() as u64) }

@@ -131,7 +131,7 @@ pub(crate) const REQUEST_THROUGHPUT: Family = Family {
 /// The tokens that one request adds: nothing without output and usage, and `None` where it has
 /// output that no count belongs to.
 fn output_tokens(sent: &Sent) -> Option<u64> {
-    match sent.output_tokens {
+    match sent.output_tokens() {
         OutputTokens::None => Some(0),
         OutputTokens::Counted(count) => Some(count),
         OutputTokens::Unknown => None,
@@ -139,14 +139,14 @@ fn output_tokens(sent: &Sent) -> Option<u64> {
 }
 
 fn input_tokens(sent: &Sent) -> Option<u64> {
-    let has_none = sent.output_tokens == OutputTokens::None;
+    let has_none = sent.output_tokens() == OutputTokens::None;
     sent.prompt_tokens().or(has_none.then_some(0))
 }
 
 fn token_throughput(part: Part<'_>, of: fn(&Sent) -> Option<u64>) -> RunFigure {
     let (mut tokens, mut with_output, mut missing) = (0_u64, 0_u64, 0_u64);
     for sent in part.sent() {
-        with_output += u64::from(sent.output_tokens != OutputTokens::None);
+        with_output += u64::from(sent.output_tokens() != OutputTokens::None);
         match of(sent) {
             Some(count) => tokens = tokens.saturating_add(count),
             None => missing += 1,

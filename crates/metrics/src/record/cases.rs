@@ -34,11 +34,11 @@ pub(super) fn of(run: &CollectedRun<'_>) -> impl Iterator<Item = Case> {
         let index = next;
         // What was sent has its own number: where time ends a load, it is all that was due.
         let line =
-            if not_sent == 0 { sent.next() } else { sent.next_if(|sent| sent.index == index) };
+            if not_sent == 0 { sent.next() } else { sent.next_if(|sent| sent.index() == index) };
         if line.is_none() {
             not_sent = not_sent.checked_sub(1)?;
         }
-        let index = line.map_or(index, |sent| sent.index);
+        let index = line.map_or(index, |sent| sent.index());
         next = index + 1;
         Some(case(kind, format!("{next:0width$}"), line))
     })
@@ -53,7 +53,7 @@ fn case(kind: &str, number: String, sent: Option<&Sent>) -> Case {
         failure_stage: sent.and_then(failure_stage),
         duration_ms: sent
             .filter(|sent| sent.is_timed)
-            .map(|sent| Millis::from_micros(sent.elapsed_us)),
+            .map(|sent| Millis::from_micros(sent.elapsed_us())),
         summary: None,
     }
 }

@@ -284,7 +284,7 @@ impl<'a> RunCollector<'a> {
         let (plan, journals) = (self.plan, self.journals);
         journals.check_ends()?;
         let mut gathered = self.gathered;
-        gathered.sent.sort_unstable_by_key(|sent| sent.index);
+        gathered.sent.sort_unstable_by_key(|sent| sent.index());
         journal::check_due_times(&journals, &gathered.sent)?;
         let is_resumed = journals.taken_up() > 0;
         if let [only] = journals.all.as_slice()
@@ -365,7 +365,7 @@ impl CollectedRun<'_> {
         let sent = &self.measured.sent;
         let mut outcomes: BTreeMap<Digest, Tally> = BTreeMap::new();
         for asked in self.joined.as_ref()?.asked.values() {
-            let place = sent.binary_search_by_key(&asked.index, |sent| sent.index);
+            let place = sent.binary_search_by_key(&asked.index, |sent| sent.index());
             let passed = place.is_ok_and(|it| cases::outcome(&sent[it]) == CaseOutcome::Pass);
             let tally = outcomes.entry(asked.known_as).or_insert(Tally { count: 0, of: 0 });
             (tally.count, tally.of) = (tally.count + u64::from(passed), tally.of + 1);

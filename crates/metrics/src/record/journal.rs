@@ -155,7 +155,7 @@ pub(super) fn check_due_times(journals: &Journals<'_>, sent: &[Sent]) -> Result<
     let segments = journals.all.iter().map(|journal| vec![None; journal.pauses.count() + 1]);
     let mut before: Vec<Vec<Option<&Sent>>> = segments.collect();
     for after in sent {
-        let Some(at) = journals.place_of(after.index) else { continue };
+        let Some(at) = journals.place_of(after.index()) else { continue };
         let last = &mut before[at][journals.segment_of(at, after)];
         let early = last.filter(|before| after.scheduled_us() < before.scheduled_us());
         if let Some(before) = early {
@@ -170,11 +170,11 @@ fn due_before(after: &Sent, before: &Sent) -> RecordError {
     let due = |sent: &Sent| sent.scheduled_us().unwrap_or(0);
     RecordError::Contradiction {
         stage: Stage::Measured,
-        index: after.index,
+        index: after.index(),
         contradiction: format!(
             "scheduled_us is {}, that of request {} before it is {}",
             due(after),
-            before.index,
+            before.index(),
             due(before)
         ),
     }

@@ -63,7 +63,7 @@ fn stages(run: &CollectedRun<'_>) -> Vec<StageReport> {
         let begin = end;
         end += requests;
         let planned = part(end) - part(begin);
-        let (of_stage, later) = rest.split_at(rest.partition_point(|sent| sent.index < end));
+        let (of_stage, later) = rest.split_at(rest.partition_point(|sent| sent.index() < end));
         rest = later;
         let (sent, late) =
             (of_stage.len() as u64, of_stage.iter().filter(|sent| is_late(sent)).count());

@@ -29,7 +29,7 @@ pub(super) fn reports(run: &CollectedRun<'_>) -> Vec<ReplicaReport> {
         .iter()
         .enumerate()
         .map(|(place, replica)| {
-            let at_place = |sent: &&Sent| turns.of(sent.index) == place;
+            let at_place = |sent: &&Sent| turns.of(sent.index()) == place;
             let sent: Vec<&Sent> = measured.sent.iter().filter(at_place).collect();
             report(place, replica.weight, &sent, not_sent[place], seconds)
         })
@@ -40,7 +40,7 @@ pub(super) fn reports(run: &CollectedRun<'_>) -> Vec<ReplicaReport> {
 /// line, as in the cases.
 fn not_sent(run: &CollectedRun<'_>, turns: &ReplicaTurns) -> Vec<u64> {
     let (load, measured, shard) = (&run.plan.load, &run.measured, run.journals.shard());
-    let mut sent = measured.sent.iter().map(|sent| sent.index).peekable();
+    let mut sent = measured.sent.iter().map(|sent| sent.index()).peekable();
     let own = (0..load.requests).filter(|index| shard.is_none_or(|it| it.has(load, *index)));
     let missing = own.filter(|index| sent.next_if_eq(index).is_none());
     let mut not_sent = vec![0; run.plan.target.replicas.len()];
@@ -59,7 +59,7 @@ fn report(
     let count =
         |completion| sent.iter().filter(|sent| sent.completion == completion).count() as u64;
     let succeeded = || sent.iter().filter(|sent| sent.succeeded());
-    let tokens = sent.iter().try_fold(0_u64, |sum, sent| match sent.output_tokens {
+    let tokens = sent.iter().try_fold(0_u64, |sum, sent| match sent.output_tokens() {
         OutputTokens::None => Some(sum),
         OutputTokens::Counted(tokens) => Some(sum.saturating_add(tokens)),
         OutputTokens::Unknown => None,

@@ -20,7 +20,7 @@ pub(super) fn reports(run: &CollectedRun<'_>) -> Vec<ShardReport> {
     }
     let mut seen: Vec<Seen> = journals.all.iter().map(|_| Seen::default()).collect();
     for sent in &run.measured.sent {
-        if let Some(at) = journals.place_of(sent.index) {
+        if let Some(at) = journals.place_of(sent.index()) {
             seen[at].add(sent);
         }
     }

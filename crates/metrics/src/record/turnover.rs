@@ -23,7 +23,7 @@ pub(super) fn report(
     let (plan, offered) = (run.plan, run.measured.offered);
     let all = 0..plan.load.requests;
     let PromptSource::Turnover { count, policy, .. } = plan.workload.source else { return None };
-    let mut sent = run.measured.sent.iter().map(|sent| sent.index).peekable();
+    let mut sent = run.measured.sent.iter().map(|sent| sent.index()).peekable();
     let unsent = all.filter(|index| run.journals.has(*index));
     let unsent = unsent.filter(move |index| sent.next_if_eq(index).is_none());
     let outcome = tally?.close(unsent, load.performance_eligible)?;

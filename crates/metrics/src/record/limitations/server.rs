@@ -98,7 +98,7 @@ fn asked<'a>(run: &'a CollectedRun<'_>) -> Option<&'a ServerFigures> {
 fn counts(run: &CollectedRun<'_>) -> Option<Counts> {
     let by_server = asked(run)?.counted(ServerQuantity::OutputTokens).ok()?;
     let is_told =
-        |sent: &crate::sent::Sent| sent.succeeded() && sent.output_tokens.counted().is_some();
+        |sent: &crate::sent::Sent| sent.succeeded() && sent.output_tokens().counted().is_some();
     let untold = run.measured.sent.iter().filter(|sent| !is_told(sent)).count() as u64;
     Some(Counts {
         by_server,
