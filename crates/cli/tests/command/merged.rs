@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use streamgauge_client::JournalWriter;
 use streamgauge_schema::{
-    ClockState, Digest, EndReason, JournalBegun, JournalHeader, JournalLine, JournalTrailer,
-    LoadShape, Plan, RequestLine, Shard, Stage, Timestamp, digest_bytes, read_typed,
+    ClockState, Digest, EndReason, Grade, GraderIdentity, GraderName, Grades, Grading,
+    JournalBegun, JournalHeader, JournalLine, JournalTrailer, LoadShape, Plan, RequestLine, Shard,
+    Stage, Timestamp, digest_bytes, read_typed,
 };
 
 use crate::process::{Finished, run};
@@ -302,4 +303,70 @@ fn what_is_no_run_of_shards_is_refused() {
     let refused = merge(&out, &[&at("shards")], &[]);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+}
+
+#[test]
+fn the_same_merge_again_finds_what_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let shards = four(folder.path(), 40);
+    let (out, all) = (folder.path().join("runs"), folder.path().join("shards"));
+    let first = merge(&out, &[&all], &[]);
+    let again = merge(&out, &[&all], &[]);
+    assert_eq!((again.code, &again.stdout), (Some(0), &first.stdout), "{}", again.stderr);
+    // Of other shards the name is taken.
+    let other = merge(&out, &[&shards[0], &shards[1]], &["--allow-missing"]);
+    assert_eq!(other.code, Some(2));
+    assert!(other.stderr.contains("was merged from something else"), "{}", other.stderr);
+    let dir = made(&first);
+    fs::remove_file(dir.join("record.json")).unwrap();
+    let half = merge(&out, &[&all], &[]);
+    assert_eq!(half.code, Some(2));
+    assert!(half.stderr.contains("is no whole merge"), "{}", half.stderr);
+}
+
+#[test]
+fn receipts_of_shards_are_put_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let shards = four(folder.path(), 40);
+    let (out, all) = (folder.path().join("runs"), folder.path().join("shards"));
+    let grader = GraderIdentity { name: GraderName::Numeric, sha256: Digest::of(b"numeric") };
+    let receipt = |index: u64| Grade {
+        prompt_sha256: line(index).prompt_sha256,
+        grader: grader.name,
+        grader_sha256: grader.sha256,
+        passed: true,
+        untruncated_final: true,
+        checks: Vec::new(),
+        words: None,
+        fenced_would_pass: None,
+    };
+    let grade = |number: u64, expectations: &[u8]| {
+        let shard = Shard::new(number, 4).unwrap();
+        let load = plan(40).load;
+        let own = (0..40).filter(|index| shard.has(&load, *index));
+        let grades = Grades {
+            grades_version: 1,
+            grading: Grading {
+                expectations_sha256: Digest::of(expectations),
+                graders: vec![grader],
+            },
+            receipts: own.map(receipt).collect(),
+        };
+        let path = shards[number as usize - 1].join("grades.json");
+        fs::write(path, digest_bytes(&grades).unwrap()).unwrap();
+    };
+    (1..=3).for_each(|number| grade(number, b"dataset"));
+    let refused = merge(&out, &[&all], &[]);
+    assert!(refused.stderr.contains("was not: grade all shards, or none"), "{}", refused.stderr);
+    grade(4, b"another");
+    let refused = merge(&out, &[&all], &[]);
+    let expected = "were not graded by the same graders and expectations";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    assert!(!out.exists());
+    grade(4, b"dataset");
+    let merged = merge(&out, &[&all], &[]);
+    assert_eq!(merged.code, Some(0), "{}", merged.stderr);
+    let dir = made(&merged);
+    assert_eq!(record(&dir)["counts"]["outcomes"]["pass"], 40);
+    assert_eq!(holds(&dir).code, Some(0));
 }
