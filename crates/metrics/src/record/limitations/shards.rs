@@ -12,8 +12,8 @@ use crate::request::millis;
 const APART_US: u64 = 100_000;
 /// How far apart common starts may be by rounding.
 const SAME_START_US: u64 = 1_000;
-/// Most shards that are named.
-const NAMED: usize = 8;
+/// Most shards that are named, so that a sentence is not too long to be published whatever their numbers.
+const NAMED: usize = 5;
 /// What a server says of itself.
 const OF_SERVER: [&str; 3] = [SERVER_LABEL, MODELS_LISTED_LABEL, VERSION_LABEL];
 
@@ -97,10 +97,10 @@ pub(super) fn started_differently(run: &CollectedRun<'_>) -> Option<String> {
 
 /// What the common time line is worth.
 pub(super) fn clocks(run: &CollectedRun<'_>) -> Option<String> {
-    if !run.journals.is_merged() {
+    let all = &run.journals.all;
+    if !run.journals.is_merged() || all.len() < 2 {
         return None;
     }
-    let all = &run.journals.all;
     let clocks = || all.iter().filter_map(|it| Some((it.begun?.clock?, number(it))));
     let synchronised = || clocks().filter(|(clock, _)| clock.synchronised);
     let unsynchronised = clocks().count() - synchronised().count();
@@ -108,14 +108,21 @@ pub(super) fn clocks(run: &CollectedRun<'_>) -> Option<String> {
     // Without synchronisation the number means little.
     let worst =
         synchronised().max_by_key(|(clock, number)| (clock.max_error_us, u64::MAX - number));
-    let worst = worst.map_or_else(String::new, |(clock, number)| {
-        format!("off by at most {:?} ms (shard {number}), ", millis(clock.max_error_us))
+    let clocks = worst.map_or("their machines' clocks".to_owned(), |(clock, number)| {
+        let ms = millis(clock.max_error_us);
+        format!("clocks that may be off by at most {ms:?} ms by their kernels (shard {number})")
     });
+    let unsynchronised = match unsynchronised {
+        0 => String::new(),
+        count => format!("; {count} of {} are not kept in time", all.len()),
+    };
+    let unknown = match unknown {
+        0 => String::new(),
+        count => format!("; nothing is known of {count}"),
+    };
     Some(format!(
-        "Shards are held against each other by their machines' clocks: by the kernels {worst}not \
-         synchronised {unsynchronised}, unknown {unknown} of {}. Duration, rates and the peak in flight bear \
-         that.",
-        all.len()
+        "Shards are held against each other by {clocks}{unsynchronised}{unknown}. Duration, rates and peak \
+         in flight bear that."
     ))
 }
 

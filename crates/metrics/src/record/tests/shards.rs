@@ -95,6 +95,16 @@ fn begun(at_us: u64, start_us: u64, max_error_us: u64) -> Option<JournalBegun> {
     Some(JournalBegun { at_us, start_us: Some(start_us), clock })
 }
 
+fn taken_up(unix_us: i64, at_us: u64) -> JournalResumed {
+    JournalResumed {
+        resumed_at: Timestamp::from_unix_micros(unix_us),
+        at_us,
+        dropped: 0,
+        listed_models: None,
+        conditions: Vec::new(),
+    }
+}
+
 /// Twelve requests of four clients, each 210 ms long.
 fn twelve() -> (Plan, Vec<RequestLine>) {
     let line = |index: u64| succeeded(index, 1_000 + 300 * (index / 4) + index, &[110, 210], 7);
@@ -213,7 +223,8 @@ fn a_run_of_shards_says_what_its_clocks_are_worth() {
     assert_eq!(record.load.offered, 12);
     assert_eq!(condition(&record, "Load shape").unwrap().find("shard"), None);
     for part in [
-        "by the kernels off by at most 0.25 ms (shard 1), not synchronised 1, unknown 0 of 2.",
+        "by clocks that may be off by at most 0.25 ms by their kernels (shard 1); 1 of 2 are not kept in \
+         time. Duration",
         "shard 2 began 150.0 ms after shard 1.",
     ] {
         assert!(says(&record, part), "{part}: {:#?}", record.limitations);
@@ -224,7 +235,13 @@ fn a_run_of_shards_says_what_its_clocks_are_worth() {
         "10.0 ms after shard 1; they had different common starts."
     ));
     shards.begun[1] = None;
-    assert!(says(&shards.all().unwrap(), "0.25 ms (shard 1), not synchronised 0, unknown 1 of 2."));
+    assert!(says(
+        &shards.all().unwrap(),
+        "0.25 ms by their kernels (shard 1); nothing is known of 1. Duration"
+    ));
+    shards.begun[0] = None;
+    let nothing = "by their machines' clocks; nothing is known of 2. Duration";
+    assert!(says(&shards.all().unwrap(), nothing));
 }
 
 #[test]
@@ -256,13 +273,7 @@ fn of_a_shard_that_was_taken_up_again_the_time_between_is_time() {
         line.started_us = ms * 1000;
         line.last_attempt_started_us = ms * 1000;
     }
-    shards.resumed[1].push(JournalResumed {
-        resumed_at: Timestamp::from_unix_micros(1_790_000_008_900_000),
-        at_us: 8_900_000,
-        dropped: 0,
-        listed_models: None,
-        conditions: Vec::new(),
-    });
+    shards.resumed[1].push(taken_up(1_790_000_008_900_000, 8_900_000));
     let record = shards.all().unwrap();
     assert_sound(&record);
     let whole = record.windows.whole.unwrap();
@@ -466,4 +477,21 @@ fn a_load_that_time_ends_offers_what_its_shards_sent() {
     let record = shards.all().unwrap();
     assert_sound(&record);
     assert_eq!((record.load.offered, record.load.not_sent), (12, 1));
+}
+
+#[test]
+fn sentences_about_very_many_shards_can_be_published() {
+    let mut shards = Shards::of(&twelve().0, &[], &[0; 12]);
+    let numbers = Shard::MOST - 11..=Shard::MOST;
+    for (at, number) in numbers.enumerate() {
+        shards.headers[at].shard = Shard::new(number, Shard::MOST);
+        shards.resumed[at].push(taken_up(1_790_000_008_900_000, 8_900_000));
+        shards.begun[at] = begun(u64::MAX, u64::MAX, u64::MAX);
+    }
+    shards.begun[0] = begun(0, 1, u64::MAX);
+    let clock = ClockState { synchronised: true, max_error_us: u64::MAX };
+    shards.begun[11] = Some(JournalBegun { at_us: 2, start_us: Some(2), clock: Some(clock) });
+    let record = shards.all().unwrap();
+    assert!(says(&record, "again: 12 (99989, 99990, 99991, 99992, 99993 and 7 more)."));
+    assert!(says(&record, "(shard 100000); 11 of 12 are not kept in time. Duration"));
 }
