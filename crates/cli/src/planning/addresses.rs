@@ -68,9 +68,13 @@ pub(super) fn weights(args: &ServerArgs, addresses: usize) -> anyhow::Result<Vec
     Ok(given.clone())
 }
 
-/// Refuses an address that stands twice.
+/// Refuses an address that stands twice. With and without `/v1` it is the same server.
 pub(super) fn check_doubled(endpoints: &[Endpoint]) -> anyhow::Result<()> {
-    let doubled = (1..endpoints.len()).find(|at| endpoints[..*at].contains(&endpoints[*at]));
+    // The path at a socket stands behind a colon.
+    let bare =
+        |url: String| url.strip_suffix("/v1").unwrap_or(&url).trim_end_matches(':').to_owned();
+    let servers: Vec<String> = endpoints.iter().map(|it| bare(it.to_string())).collect();
+    let doubled = (1..servers.len()).find(|at| servers[..*at].contains(&servers[*at]));
     match doubled {
         Some(at) => bail!(
             "--base-url {} is given twice; --weights gives an address a larger share",

@@ -262,6 +262,13 @@ fn what_is_no_run_of_shards_is_refused() {
     newer.instrument_version = "streamgauge 0.2.0".to_owned();
     let newer = shard(&at("newer"), &newer, 2, 4, 0);
     let of_three = shard(&at("three"), &plan(40), 2, 3, 0);
+    // The clock of the other machine stood in 1970.
+    let early = shard(&at("early"), &plan(40), 2, 4, 0);
+    let journal = early.join("observations.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let began = Timestamp::from_unix_micros(START_US).to_string();
+    assert!(text.contains(&began));
+    fs::write(&journal, text.replacen(&began, "1970-01-01T00:00:07.000000+00:00", 1)).unwrap();
     let whole = at("whole");
     fs::create_dir_all(&whole).unwrap();
     for file in ["plan.json", "observations.jsonl"] {
@@ -296,6 +303,12 @@ fn what_is_no_run_of_shards_is_refused() {
     assert!(refused.stderr.contains("shard-2-of-4"), "{}", refused.stderr);
     assert_eq!(refused.code, Some(2));
     drop(going);
+    let others = [&shards[0], &shards[2], &shards[3], &early].map(|it| it.as_path());
+    let refused = merge(&out, &others, &[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    for said in ["early/shard-2-of-4 began at 1970-01-01T00:00:07", "a machine's clock was wrong"] {
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
     // A contradiction that only the lines show leaves nothing behind.
     let journal = shards[0].join("observations.jsonl");
     let text = fs::read_to_string(&journal).unwrap();

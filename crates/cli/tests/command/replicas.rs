@@ -128,6 +128,8 @@ fn what_cannot_be_shared_is_refused_before_anything_is_contacted() {
         (&two, &["--server-metrics"], "--server-metrics asks one server"),
         (&two, &["--simulate"], "leave one of them out"),
         (&[two[0], two[0]], &[], "is given twice"),
+        (&[two[0], two[1], "http://127.0.0.1:1/v1/"], &[], "http://127.0.0.1:1/v1 is given twice"),
+        (&["unix:///x.sock:/v1", "unix:///x.sock"], &[], "is given twice"),
         (&[two[0], "unix:///x.sock"], &["--proxy", "http://127.0.0.1:3"], "no Unix-domain socket"),
         (&[two[0], "http://me:secret@h"], &[], "it holds a user"),
     ] {

@@ -13,6 +13,9 @@ use super::listed::Listed;
 use crate::journals::{JournalFile, Journals, is_merged};
 use crate::rebuild::read_plan;
 
+/// How far apart shards of one run may begin. Beyond that a clock is wrong or they met other loads, and a rate
+/// over all of them would mean nothing.
+const APART_US: i64 = 86_400_000_000;
 /// Most numbers that are named.
 const NAMED: usize = 20;
 
@@ -51,7 +54,26 @@ impl Shards {
         }
         let first = all.values().next().context("no shard is there")?;
         let of = first.shard.of();
-        Ok(Self { all, of })
+        let shards = Self { all, of };
+        shards.check_together()?;
+        Ok(shards)
+    }
+
+    /// Refuses shards that cannot have been at work together.
+    fn check_together(&self) -> anyhow::Result<()> {
+        let started = |found: &&Found| found.journal.header.started_at;
+        let (first, last) =
+            (self.all.values().min_by_key(started), self.all.values().max_by_key(started));
+        let Some((first, last)) = first.zip(last) else { return Ok(()) };
+        let [one, two] = [first, last].map(|found| found.journal.header.started_at);
+        if two.unix_micros() - one.unix_micros() > APART_US {
+            let [this, that] = [first, last].map(|found| found.dir.path().display());
+            bail!(
+                "{this} began at {one}, {that} at {two}, more than a day later: a machine's clock was wrong, \
+                 or they are not shards of one run"
+            );
+        }
+        Ok(())
     }
 
     /// Holds them to their number.
