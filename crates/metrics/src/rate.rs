@@ -8,6 +8,10 @@ use crate::change::published;
 /// How sure the interval beside a share of a record is.
 const LEVEL: f64 = 0.95;
 
+/// Most counts whose bounds statrs itself looks for: of ten million, the bounds of the rarest and of the
+/// most common shares it never finds.
+const STATRS_FINDS: u64 = 1_000_000;
+
 /// The interval beside a share of a record, rounded so that it is the same on any machine.
 pub(crate) fn share_interval(tally: Tally) -> Option<Interval> {
     let Interval { level, method, lower, upper } = rate_interval(tally, LEVEL)?;
@@ -43,7 +47,7 @@ pub fn rate_interval(Tally { count, of }: Tally, level: f64) -> Option<Interval>
         0.0 => 0.0,
         one => {
             let beta = Beta::new(one, other + 1.0).expect("counts give positive shapes");
-            beta.inverse_cdf(tail)
+            if of <= STATRS_FINDS { beta.inverse_cdf(tail) } else { halved(&beta, tail) }
         }
     };
     Some(Interval {
@@ -52,6 +56,22 @@ pub fn rate_interval(Tally { count, of }: Tally, level: f64) -> Option<Interval>
         lower: Some(lower(seen, unseen)),
         upper: Some(1.0 - lower(unseen, seen)),
     })
+}
+
+/// The quantile between two neighbouring numbers, the lower of them: slower, and sure to end.
+fn halved(beta: &Beta, tail: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    loop {
+        let middle: f64 = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            return low;
+        }
+        if beta.cdf(middle) < tail {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +146,34 @@ mod tests {
             assert!(lower <= share && share <= upper && lower < upper, "{count} of {of}");
             let mirrored = bounds(of - count, of);
             assert!((mirrored.0 - (1.0 - upper)).abs() < 1e-12, "{count} of {of}");
+        }
+    }
+
+    /// The limit of rare counts is Poisson's, whose bounds are 0.02532 and 3.689, 5.572, 11.668.
+    #[test]
+    fn bounds_of_the_longest_runs_are_found() {
+        for of in [1_000_001, 10_000_000] {
+            let scaled = |count: u64| {
+                let (lower, upper) = bounds(count, of);
+                (lower * of as f64, upper * of as f64)
+            };
+            for (count, lower, upper) in
+                [(0, 0.0, 3.6889), (1, 0.025_318, 5.5716), (5, 1.6235, 11.668)]
+            {
+                let found = scaled(count);
+                assert!((found.0 - lower).abs() <= 1e-3 * lower.max(1e-9), "{count}: {found:?}");
+                assert!((found.1 - upper).abs() <= 1e-3 * upper, "{count} of {of}: {found:?}");
+                let (most, _) = bounds(of - count, of);
+                assert!((most - (1.0 - found.1 / of as f64)).abs() < 1e-12, "{count} of {of}");
+            }
+        }
+        // What no run has, a document may say.
+        for (count, of) in [(1, 1 << 40), (u64::MAX, u64::MAX), (u64::MAX / 2, u64::MAX)] {
+            let (lower, upper) = bounds(count, of);
+            assert!(
+                (0.0..=1.0).contains(&lower) && (0.0..=1.0).contains(&upper),
+                "{count} of {of}"
+            );
         }
     }
 }
