@@ -195,7 +195,7 @@ impl<'a> RunCollector<'a> {
         if index >= declared {
             return Err(RecordError::UndeclaredRequest { stage, index, declared });
         }
-        self.journals.note(journal, stage, index)?;
+        self.journals.note(journal, line)?;
         if !self.places.insert(stage, index) {
             match stage {
                 Stage::Measured => return Err(RecordError::RepeatedRequest { stage, index }),

@@ -4,8 +4,8 @@
 //! zero is the earliest start by the wall clocks.
 
 use streamgauge_schema::{
-    EndReason, JournalBegun, JournalHeader, JournalResumed, JournalTrailer, Load, Plan, Shard,
-    Stage, Timestamp,
+    EndReason, JournalBegun, JournalHeader, JournalResumed, JournalTrailer, Load, Plan,
+    RequestLine, Shard, Stage, Timestamp,
 };
 
 use super::journal::{check_end, declared, ends_by_time};
@@ -54,6 +54,8 @@ pub(super) struct Journal<'a> {
     pub(super) lines: u64,
     pub(super) measured: u64,
     behind: u64,
+    /// The earliest start of its measured requests, by its own time, and whose it is.
+    first: Option<(u64, u64)>,
     /// The first warm-up place that has a second line.
     pub(super) warmup_again: Option<u64>,
 }
@@ -162,14 +164,9 @@ impl<'a> Journals<'a> {
         self.shard().map_or(whole, |shard| shard.share(whole))
     }
 
-    /// Takes note of a line at this place of its stage.
-    pub(super) fn note(
-        &mut self,
-        given: usize,
-        stage: Stage,
-        index: u64,
-    ) -> Result<(), RecordError> {
-        let load = self.load;
+    /// Takes note of a line.
+    pub(super) fn note(&mut self, given: usize, line: &RequestLine) -> Result<(), RecordError> {
+        let (load, stage, index) = (self.load, line.stage, line.index);
         let journal = self.given(given);
         if let Some(shard) = journal.header.shard.filter(|shard| !shard.has(load, index)) {
             return Err(RecordError::OtherShard { stage, index, shard });
@@ -178,6 +175,8 @@ impl<'a> Journals<'a> {
         if stage == Stage::Measured {
             journal.measured += 1;
             journal.behind = journal.behind.max(index + 1);
+            let start = (line.started_us, index);
+            journal.first = Some(journal.first.map_or(start, |first| first.min(start)));
         }
         Ok(())
     }
@@ -186,6 +185,7 @@ impl<'a> Journals<'a> {
     pub(super) fn check_ends(&self) -> Result<(), RecordError> {
         for journal in &self.all {
             let (pauses, load) = (&journal.pauses, self.load);
+            journal.check_beginning()?;
             if let Some(index) = journal.warmup_again.filter(|_| pauses.count() == 0) {
                 return Err(RecordError::RepeatedRequest { stage: Stage::Warmup, index });
             }
@@ -230,9 +230,9 @@ impl<'a> Journals<'a> {
         journal.pauses.segment_of(sent.started_us - journal.moved_us)
     }
 
-    /// How often the run, or a part of it, was taken up again.
+    /// How often the run, or a part of it, broke off while it measured and was taken up again.
     pub(super) fn taken_up(&self) -> usize {
-        self.all.iter().map(|journal| journal.pauses.count()).sum()
+        self.all.iter().map(Journal::taken_up).sum()
     }
 
     /// Whether each journal has an end, and none is missing.
@@ -264,13 +264,32 @@ impl<'a> Journal<'a> {
             lines: 0,
             measured: 0,
             behind: 0,
+            first: None,
             warmup_again: None,
         }
+    }
+
+    /// How often it broke off while it measured and was taken up again. Before its measured part had begun
+    /// nothing was lost that figures are taken over.
+    pub(super) fn taken_up(&self) -> usize {
+        self.pauses.count_after(self.begun.map(|begun| begun.at_us))
     }
 
     /// Its part of the first requests of a stage.
     fn part(&self, load: &Load, requests: u64) -> u64 {
         self.header.shard.map_or(requests, |shard| shard.count(load, requests))
+    }
+
+    /// No measured request is sent before the measured part begins.
+    fn check_beginning(&self) -> Result<(), RecordError> {
+        let Some((begun, (started_us, index))) = self.begun.zip(self.first) else { return Ok(()) };
+        if started_us >= begun.at_us {
+            return Ok(());
+        }
+        let begun_us = begun.at_us;
+        let contradiction =
+            format!("started_us is {started_us}, and the measured part began at {begun_us}");
+        Err(RecordError::Contradiction { stage: Stage::Measured, index, contradiction })
     }
 
     /// Its requests that were due.

@@ -20,6 +20,12 @@ pub(super) fn check(plan: &Plan, line: &RequestLine) -> Result<(), String> {
         ("started_us", Some(line.started_us)),
         ("last_attempt_started_us", Some(line.last_attempt_started_us)),
     )?;
+    // Each is rounded down by itself.
+    let end_us = line.started_us.saturating_add(line.elapsed_us).saturating_add(1);
+    at_most(
+        ("last_attempt_started_us", Some(line.last_attempt_started_us)),
+        ("the end of the request", Some(end_us)),
+    )?;
     let elapsed = ("elapsed_us", Some(line.elapsed_us));
     at_most(("headers_us", line.headers_us), elapsed)?;
     clocks::check_schedule(plan, line)?;

@@ -37,6 +37,12 @@ impl Pauses {
         self.at_us.len()
     }
 
+    /// How often it was taken up again after this moment; ever, where there is none.
+    pub(super) fn count_after(&self, moment_us: Option<u64>) -> usize {
+        let before = moment_us.map_or(0, |us| self.at_us.partition_point(|at_us| *at_us <= us));
+        self.count() - before
+    }
+
     /// Between which pauses a request began.
     pub(super) fn segment_of(&self, started_us: u64) -> usize {
         self.at_us.partition_point(|at_us| *at_us <= started_us)

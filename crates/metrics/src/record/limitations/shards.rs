@@ -49,7 +49,7 @@ pub(super) fn ended_early(run: &CollectedRun<'_>) -> Option<String> {
 
 /// While a shard was down the others went on, so that the time between is time of the run.
 pub(super) fn taken_up(run: &CollectedRun<'_>) -> Option<String> {
-    let taken_up = numbers(run, |journal| journal.pauses.count() > 0);
+    let taken_up = numbers(run, |journal| journal.taken_up() > 0);
     (run.journals.is_merged() && !taken_up.is_empty()).then(|| {
         format!(
             "Shards that broke off and were taken up again: {} ({}). Others went on meanwhile, so that the \

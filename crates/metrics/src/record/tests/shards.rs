@@ -1,5 +1,7 @@
 //! Shards of a run: one by itself, and all of them put together.
 
+mod split;
+
 use streamgauge_schema::{ClockState, JournalBegun, JournalResumed, Load, Shard};
 
 use super::*;
@@ -115,7 +117,7 @@ fn twelve() -> (Plan, Vec<RequestLine>) {
 fn a_shard_alone_has_its_part() {
     let (plan, lines) = twelve();
     let mut shards = Shards::of(&plan, &lines, &[0, 0, 0]);
-    shards.begun[0] = begun(1_002_500, 1_000_000, 750);
+    shards.begun[0] = begun(1_000_000, 997_500, 750);
     let record = shards.alone(0).unwrap();
     assert_sound(&record);
     assert_eq!(record.status, RunStatus::Completed);
@@ -215,8 +217,8 @@ fn a_shard_with_another_ones_request_is_refused() {
 fn a_run_of_shards_says_what_its_clocks_are_worth() {
     let (plan, lines) = twelve();
     let mut shards = Shards::of(&plan, &lines, &[0, 400_000]);
-    shards.begun[0] = begun(900_000, 900_000, 250);
-    shards.begun[1] = begun(650_000, 500_000, 16_000_000);
+    shards.begun[0] = begun(800_000, 800_000, 250);
+    shards.begun[1] = begun(550_000, 400_000, 16_000_000);
     let record = shards.all().unwrap();
     assert_sound(&record);
     assert_eq!(record.started_at.unix_micros(), 1_790_000_000_000_000);
@@ -229,7 +231,7 @@ fn a_run_of_shards_says_what_its_clocks_are_worth() {
     ] {
         assert!(says(&record, part), "{part}: {:#?}", record.limitations);
     }
-    shards.begun[1] = begun(510_000, 400_000, 16_000_000);
+    shards.begun[1] = begun(410_000, 300_000, 16_000_000);
     assert!(says(
         &shards.all().unwrap(),
         "10.0 ms after shard 1; they had different common starts."
@@ -285,6 +287,32 @@ fn of_a_shard_that_was_taken_up_again_the_time_between_is_time() {
     // By itself its pause is taken out.
     let alone = shards.alone(1).unwrap();
     assert!(alone.windows.whole.unwrap().to_ms.value() < 2_500.0);
+}
+
+#[test]
+fn a_shard_that_broke_off_before_it_measured_lost_nothing() {
+    let (plan, lines) = twelve();
+    let mut shards = Shards::of(&plan, &lines, &[0, 0]);
+    let whole = shards.all().unwrap();
+    shards.resumed[1].push(taken_up(1_790_000_000_400_000, 400_000));
+    shards.begun[1] = begun(1_000_000, 1_000_000, 250);
+    let record = shards.all().unwrap();
+    assert_sound(&record);
+    assert_eq!(record.windows, whole.windows);
+    let peak = record.performance.observed_peak_inflight;
+    assert_eq!((peak, &record.metrics), (Some(4), &whole.metrics));
+    assert!(!says(&record, "broke off") && !was_taken_up(&record));
+    assert_eq!(record.shards[1].taken_up, 1);
+}
+
+#[test]
+fn nothing_is_measured_before_the_beginning() {
+    let (plan, lines) = twelve();
+    let mut shards = Shards::of(&plan, &lines, &[0, 0]);
+    shards.begun[1] = begun(1_001_001, 1_000_000, 250);
+    let error = shards.alone(1).unwrap_err().to_string();
+    let said = "started_us is 1001000, and the measured part began at 1001001";
+    assert!(error.contains("request 1") && error.contains(said), "{error}");
 }
 
 #[test]
@@ -372,99 +400,6 @@ fn rules_of_shards_notice_changes() {
     assert!(!of_shards.iter().any(|path| path.contains("sent") || path.contains("number")));
 }
 
-/// Any load with a journal of it, cut off or not, all of whose stamps are late enough to be moved.
-fn any_run() -> impl Strategy<Value = (Plan, Vec<RequestLine>)> {
-    (any_lines(), 0_u64..4, 0_u8..4, 0_u64..5).prop_map(|(lines, unsent, shape, warmup)| {
-        let requests = lines.len() as u64 + unsent;
-        let mut plan = match shape {
-            0 => plan(requests, 300),
-            1 => plan(requests, 7),
-            _ => open_loop(requests, 10.0, (shape == 2).then_some(300)),
-        };
-        plan.load.warmup = warmup;
-        let queued = (shape == 2).then_some(0);
-        let late = |line: RequestLine| RequestLine {
-            started_us: line.started_us + 5_000_000,
-            last_attempt_started_us: line.last_attempt_started_us + 5_000_000,
-            observer_lag_us: line.index.is_multiple_of(3).then(|| vec![line.index, 7]),
-            ..line
-        };
-        let due = |line: RequestLine| match shape {
-            0 | 1 => line,
-            _ => due(line.clone(), 5_000 + line.index, queued),
-        };
-        let started = |line: RequestLine| RequestLine {
-            started_us: line.started_us + 1_000_000,
-            last_attempt_started_us: line.last_attempt_started_us + 1_000_000,
-            ..line
-        };
-        let measured = lines.into_iter().map(late).map(due).map(started);
-        let before = (0..warmup).map(|index| RequestLine {
-            stage: Stage::Warmup,
-            ..succeeded(index, 5_000, &[50, 60], 3)
-        });
-        (plan, measured.chain(before).collect())
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_split_merges_to_the_same_figures(
-        (plan, lines) in any_run(),
-        delays_us in prop::collection::vec(0_u64..5_000_000, 0..9),
-        turn in 0_usize..9,
-    ) {
-        let whole = Run { plan: plan.clone(), lines: lines.clone(), ended: true }.record();
-        // One zero is that of the whole run.
-        let delays_us: Vec<u64> = [0].into_iter().chain(delays_us).collect();
-        let shards = Shards::of(&plan, &lines, &delays_us);
-        let merged = shards.all().unwrap();
-        // Seven clients would not have sent that much at once.
-        if plan.load.shape.max_inflight() != Some(7) {
-            assert_sound(&merged);
-        }
-        for (of_whole, of_merged) in whole.metrics.iter().zip(&merged.metrics) {
-            prop_assert_eq!(of_whole, of_merged);
-        }
-        prop_assert_eq!(&whole.load, &merged.load);
-        prop_assert_eq!(&whole.counts, &merged.counts);
-        prop_assert_eq!(&whole.cases, &merged.cases);
-        prop_assert_eq!(&whole.windows, &merged.windows);
-        prop_assert_eq!(&whole.performance, &merged.performance);
-        prop_assert_eq!(&whole.instrument, &merged.instrument);
-        prop_assert_eq!(
-            (whole.status, whole.started_at, whole.completed_at),
-            (merged.status, merged.started_at, merged.completed_at)
-        );
-        let mut places: Vec<usize> = (0..delays_us.len()).collect();
-        places.rotate_left(turn % delays_us.len());
-        places.reverse();
-        prop_assert_eq!(bytes(&shards.merged(&places).unwrap()), bytes(&merged));
-    }
-
-    #[test]
-    fn any_shard_is_sound_alone(
-        (plan, lines) in any_run(),
-        parts in 1_usize..9,
-        ends in any::<bool>(),
-    ) {
-        let mut shards = Shards::of(&plan, &lines, &vec![0; parts]);
-        let offered: u64 = (0..parts).map(|at| {
-            if !ends {
-                shards.trailers[at] = None;
-            }
-            let record = shards.alone(at).unwrap();
-            if plan.load.shape.max_inflight() != Some(7) {
-                assert_sound(&record);
-            }
-            record.load.offered
-        }).sum();
-        prop_assert_eq!(offered, plan.load.requests);
-    }
-}
-
 #[test]
 fn a_load_that_time_ends_offers_what_its_shards_sent() {
     let (mut plan, lines) = twelve();
@@ -485,8 +420,8 @@ fn sentences_about_very_many_shards_can_be_published() {
     let numbers = Shard::MOST - 11..=Shard::MOST;
     for (at, number) in numbers.enumerate() {
         shards.headers[at].shard = Shard::new(number, Shard::MOST);
-        shards.resumed[at].push(taken_up(1_790_000_008_900_000, 8_900_000));
-        shards.begun[at] = begun(u64::MAX, u64::MAX, u64::MAX);
+        shards.resumed[at].push(taken_up(1_790_000_008_900_000, u64::MAX));
+        shards.begun[at] = begun(u64::MAX - 1, u64::MAX, u64::MAX);
     }
     shards.begun[0] = begun(0, 1, u64::MAX);
     let clock = ClockState { synchronised: true, max_error_us: u64::MAX };
