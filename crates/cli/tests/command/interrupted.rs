@@ -86,7 +86,12 @@ fn an_interrupted_run_saves_what_has_finished() {
     for which in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM] {
         let (_server, url) = server(stalling(4));
         let folder = tempfile::tempdir().unwrap();
-        let mut child = measuring(&url, folder.path(), &[]).spawn().unwrap();
+        let asked = measuring(&url, folder.path(), &[]);
+        // Whoever runs the tests may have started them under `nohup`.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").arg(asked.get_program()).args(asked.get_args());
+        quiet(&mut command);
+        let mut child = command.spawn().unwrap();
         wait_until("finished requests", || lines_in(folder.path()) > 4);
         signal(&child, which);
         assert_eq!(child.wait().unwrap().code(), Some(130), "{which}");
