@@ -71,9 +71,9 @@ mod tests {
     #[test]
     fn paths_are_seen_from_the_merged_run() {
         for (path, from, expected) in [
-            ("/work/shards/a", "/work/runs/m", "../../shards/a"),
-            ("/work/runs/a", "/work/runs/m", "../a"),
-            ("/data/a", "/work/runs/m", "/data/a"),
+            ("/lab/shards/a", "/lab/runs/m", "../../shards/a"),
+            ("/lab/runs/a", "/lab/runs/m", "../a"),
+            ("/data/a", "/lab/runs/m", "/data/a"),
         ] {
             assert_eq!(relative(Path::new(path), Path::new(from)), Path::new(expected));
         }
