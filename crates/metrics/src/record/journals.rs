@@ -235,6 +235,11 @@ impl<'a> Journals<'a> {
         self.all.iter().map(Journal::taken_up).sum()
     }
 
+    /// Whether the warm-up was done again, as the run, or a part of it, was taken up again at some time.
+    pub(super) fn warmed_up_again(&self) -> bool {
+        self.all.iter().any(|journal| journal.pauses.count() > 0)
+    }
+
     /// Whether each journal has an end, and none is missing.
     pub(super) fn is_whole(&self) -> bool {
         self.missing().is_empty() && self.all.iter().all(|journal| journal.trailer.is_some())

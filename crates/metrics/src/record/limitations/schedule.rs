@@ -126,11 +126,11 @@ pub(super) fn ended_by_its_limit(run: &CollectedRun<'_>) -> Option<String> {
 
 pub(super) fn warmup_failed(run: &CollectedRun<'_>) -> Option<String> {
     // Each time that a run is taken up its warm-up is done again, as far as it is needed.
-    let warmup = match run.journals.taken_up() {
-        0 => run.journals.present(Stage::Warmup),
-        _ => run.warmup.sent,
+    let warmup = match run.journals.warmed_up_again() {
+        false => run.journals.present(Stage::Warmup),
+        true => run.warmup.sent,
     };
-    let not = warmup - run.warmup.succeeded;
+    let not = warmup.saturating_sub(run.warmup.succeeded);
     (not > 0).then(|| {
         format!(
             "Warm-up requests that did not succeed: {not} of {warmup}; the engine may have been \

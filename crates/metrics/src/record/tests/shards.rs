@@ -306,6 +306,23 @@ fn a_shard_that_broke_off_before_it_measured_lost_nothing() {
 }
 
 #[test]
+fn a_warm_up_that_was_done_twice_is_counted_twice() {
+    let (mut plan, lines) = twelve();
+    plan.load.warmup = 1;
+    let warmup = RequestLine { stage: Stage::Warmup, ..succeeded(0, 0, &[110, 210], 7) };
+    let mut shards = Shards::of(&plan, &lines, &[0]);
+    shards.lines[0].splice(0..0, [warmup.clone(), warmup]);
+    shards.resumed[0].push(taken_up(1_790_000_000_400_000, 400_000));
+    shards.begun[0] = begun(1_000_000, 1_000_000, 250);
+    shards.trailers[0].as_mut().unwrap().lines = 14;
+    shards.trailers[0].as_mut().unwrap().reason = EndReason::Finished;
+    let record = shards.alone(0).unwrap();
+    assert_sound(&record);
+    assert_eq!(record.load.warmup, 2);
+    assert!(!says(&record, "Warm-up requests that did not succeed"));
+}
+
+#[test]
 fn nothing_is_measured_before_the_beginning() {
     let (plan, lines) = twelve();
     let mut shards = Shards::of(&plan, &lines, &[0, 0]);
